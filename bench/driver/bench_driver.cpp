@@ -1,0 +1,177 @@
+// Figures of the driver, as JSON lines {name, value, unit, bar}. A figure whose bar is a lower one has "least" in its unit.
+//
+// What is compared with memcpy is measured in turns with it, so that both meet the same machine. Medians throughout.
+// That no mprotect happens after set-up needs no figure: strace -f -c -e trace=mprotect build/…/openreg_bench_driver
+// counts the calls, and OPENREG_BENCH_ROUNDS=1 and =10 must give the same count but for a few of the C library.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "openreg.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void check(orError_t error) {
+  if (error != orSuccess) {
+    std::fprintf(stderr, "bench_driver: %s\n", orGetLastErrorMessage());
+    std::exit(1);
+  }
+}
+
+double nanoseconds(const std::function<void()>& body) {
+  const auto start = Clock::now();
+  body();
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double medianOf(int rounds, const std::function<double()>& measure) {
+  std::vector<double> values;
+  for (int i = 0; i < rounds; ++i) {
+    values.push_back(measure());
+  }
+  return median(values);
+}
+
+void print(const char* name, double value, const char* unit, double bar) {
+  std::printf("{\"name\": \"%s\", \"value\": %.3f, \"unit\": \"%s\", \"bar\": %g}\n", name, value, unit, bar);
+  std::fflush(stdout);
+}
+
+int scaled(int rounds) {
+  const char* factor = std::getenv("OPENREG_BENCH_ROUNDS");
+  return factor != nullptr ? std::max(1, rounds * std::atoi(factor) / 10) : rounds;
+}
+
+struct Setup {
+  orStream_t stream = nullptr;
+  orKernel_t empty = nullptr;
+  orEvent_t event = nullptr;
+
+  Setup() {
+    orModule_t module = nullptr;
+    check(orStreamGetDefault(&stream, 0));
+    check(orModuleLoad(&module, KERNELS));
+    check(orModuleGetKernel(&empty, module, "empty"));
+    check(orEventCreate(&event));
+  }
+  void launch() const { check(orLaunchKernel(empty, nullptr, 0, nullptr, 0, stream)); }
+  void settle() const { check(orDeviceSynchronize(0)); }
+};
+
+/// Host time of one launch while the stream has work, over fewer launches than the queue holds.
+void launches(const Setup& setup) {
+  constexpr int kLaunches = 1000;
+  const double ns = medianOf(scaled(200), [&] {
+    setup.settle();
+    setup.launch();
+    return nanoseconds([&] {
+             for (int i = 0; i < kLaunches; ++i) {
+               setup.launch();
+             }
+           }) /
+        kLaunches;
+  });
+  print("launch_empty_busy", ns, "ns", 500);
+}
+
+/// Throughput of a synchronous copy relative to memcpy between two host arrays.
+void copies(const char* size, size_t bytes, int rounds) {
+  // The vectors are written here, so that no page is touched for the first time inside a measurement.
+  std::vector<char> host(bytes, 1);
+  std::vector<char> other(bytes, 2);
+  void* device = nullptr;
+  check(orMalloc(&device, bytes));
+  check(orMemset(device, 0, bytes));
+  std::vector<double> plain;
+  std::vector<double> up;
+  std::vector<double> down;
+  for (int i = 0; i < rounds; ++i) {
+    plain.push_back(nanoseconds([&] { std::memcpy(other.data(), host.data(), bytes); }));
+    up.push_back(nanoseconds([&] { check(orMemcpy(device, host.data(), bytes, orMemcpyHostToDevice)); }));
+    plain.push_back(nanoseconds([&] { std::memcpy(host.data(), other.data(), bytes); }));
+    down.push_back(nanoseconds([&] { check(orMemcpy(other.data(), device, bytes, orMemcpyDeviceToHost)); }));
+  }
+  check(orFree(device));
+  print((std::string("copy_h2d_") + size).c_str(), median(plain) / median(up), "of memcpy, at least", 0.9);
+  print((std::string("copy_d2h_") + size).c_str(), median(plain) / median(down), "of memcpy, at least", 0.9);
+}
+
+double recordAndSynchronize(const Setup& setup) {
+  return nanoseconds([&] {
+           setup.launch(); // The event has something to wait for.
+           check(orEventRecord(setup.event, setup.stream));
+           check(orEventSynchronize(setup.event));
+         }) /
+      1000;
+}
+
+void events(const Setup& setup) {
+  const double warm = medianOf(scaled(2000), [&] { return recordAndSynchronize(setup); });
+  print("event_record_synchronize_warm", warm, "us", 15);
+  const double idle = medianOf(scaled(200), [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return recordAndSynchronize(setup);
+  });
+  print("event_record_synchronize_after_1ms", idle, "us", 30);
+}
+
+void idleSynchronize(const Setup& setup) {
+  constexpr int kCalls = 1000;
+  setup.settle();
+  const auto measure = [&](const std::function<void()>& call) {
+    return medianOf(scaled(50), [&] {
+      return nanoseconds([&] {
+               for (int i = 0; i < kCalls; ++i) {
+                 call();
+               }
+             }) /
+          kCalls / 1000;
+    });
+  };
+  print("stream_synchronize_idle", measure([&] { check(orStreamSynchronize(setup.stream)); }), "us", 1);
+  print("device_synchronize_idle", measure([&] { check(orDeviceSynchronize(0)); }), "us", 1);
+}
+
+double processorMilliseconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto milliseconds = [](const timeval& time) { return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec); };
+  return milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
+}
+
+void idleProcessor(const Setup& setup) {
+  setup.launch();
+  setup.settle();
+  const double before = processorMilliseconds();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  print("cpu_during_1s_idle", processorMilliseconds() - before, "ms", 1);
+}
+
+} // namespace
+
+int main() {
+  const Setup setup;
+  launches(setup);
+  copies("1MiB", size_t{1} << 20, scaled(200));
+  copies("256MiB", size_t{256} << 20, scaled(10));
+  events(setup);
+  idleSynchronize(setup);
+  idleProcessor(setup);
+  return 0;
+}

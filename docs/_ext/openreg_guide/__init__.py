@@ -1,0 +1,33 @@
+"""The directives of this guide: everything it shows is read from the live files when the site is built.
+
+One module a concern:
+    code        regions, Python objects, whole files, and a page for each file they come from
+    transcript  recorded output
+    errors      "error text, cause, fix", in the chapters and collected on one page
+    exercise    exercises, with the solution live from a file that a test runs
+    steps       a page, a difference and a zip for each step; the ladder
+    pictures    Graphviz and hand-made SVG, inline, so that they follow the page's colours
+    reference   Doxygen, and the pages made from its output
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from . import code, errors, exercise, pictures, reference, steps, transcript
+
+_REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Registers the directives, roles and build hooks with Sphinx."""
+    # Paths in directives start here. The tests of the directives set it to a small tree of their own.
+    app.add_config_value("openreg_root", str(_REPOSITORY), "env", types=frozenset({str}))
+    # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
+    app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
+    for module in (code, transcript, errors, exercise, steps, pictures, reference):
+        module.setup(app)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,88 @@
+// Devices: how many, which is current on this thread, wait for one.
+#include "device/device.h"
+
+#include "device/error.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace openreg {
+namespace {
+
+// A DeviceIndex has eight bits. More devices than that can't be named, so they are not offered.
+c10::DeviceIndex toIndex(int number) {
+  return static_cast<c10::DeviceIndex>(std::min<int>(number, std::numeric_limits<c10::DeviceIndex>::max()));
+}
+
+} // namespace
+
+// LITERALINCLUDE START: DEVICE COUNT
+c10::DeviceIndex deviceCount() noexcept {
+  int count = 0;
+  return orGetDeviceCount(&count) == orSuccess ? toIndex(count) : c10::DeviceIndex{0};
+}
+
+c10::DeviceIndex deviceCountEnsureNonZero() {
+  int count = 0;
+  check(orGetDeviceCount(&count));
+  TORCH_CHECK(count > 0, "openreg: no device available; the driver found 0 devices");
+  return toIndex(count);
+}
+// LITERALINCLUDE END: DEVICE COUNT
+
+c10::DeviceIndex currentDevice() {
+  int device = 0;
+  check(orGetDevice(&device));
+  return toIndex(device);
+}
+
+void setDevice(c10::DeviceIndex device) {
+  check(orSetDevice(device));
+}
+
+// LITERALINCLUDE START: EXCHANGE DEVICE
+c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) {
+  const auto before = currentDevice();
+  // Guards are made around every operator; nearly always the device is current already.
+  if (device >= 0 && device != before) {
+    setDevice(device);
+  }
+  return before;
+}
+// LITERALINCLUDE END: EXCHANGE DEVICE
+
+c10::DeviceIndex resolveIndex(c10::Device device) {
+  TORCH_CHECK(device.type() == kDeviceType, "openreg: expected a device of type openreg, but got ", device);
+  if (!device.has_index()) {
+    return currentDevice();
+  }
+  const auto count = deviceCountEnsureNonZero();
+  TORCH_CHECK(
+      device.index() < count, "openreg: device index ", static_cast<int>(device.index()), " is out of range; expected 0 to ",
+      count - 1);
+  return device.index();
+}
+
+void synchronize(c10::DeviceIndex device) {
+  check(orDeviceSynchronize(device));
+}
+
+orDeviceProp deviceProperties(c10::DeviceIndex device) {
+  orDeviceProp properties{};
+  check(orGetDeviceProperties(&properties, device));
+  return properties;
+}
+
+bool deviceIsInitialized(c10::DeviceIndex device) noexcept {
+  int active = 0;
+  return orDeviceGetState(&active, device) == orSuccess && active != 0;
+}
+
+bool inBadFork() noexcept {
+  int device = 0;
+  return orGetDevice(&device) == orErrorForked;
+}
+
+} // namespace openreg

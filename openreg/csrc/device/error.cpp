@@ -1,0 +1,27 @@
+// Errors of the contract as PyTorch's exceptions.
+#include "device/error.h"
+
+#include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
+
+namespace openreg {
+
+// LITERALINCLUDE START: THROW ERROR
+void throwError(orError_t error) {
+  // The message belongs to this thread until its next failing call, so it is read before anything else is called.
+  std::string message = c10::str("openreg: ", orGetLastErrorMessage(), " [", orGetErrorName(error), "]");
+  // Handled here, so it must not stay behind for somebody who asks later.
+  (void)orGetLastError();
+  const c10::SourceLocation where = {__func__, __FILE__, static_cast<uint32_t>(__LINE__)};
+  switch (error) {
+    case orErrorMemoryAllocation:
+      throw c10::OutOfMemoryError(where, std::move(message));
+    case orErrorNotImplemented:
+      throw c10::NotImplementedError(where, std::move(message));
+    default:
+      throw c10::AcceleratorError(where, error, std::move(message));
+  }
+}
+// LITERALINCLUDE END: THROW ERROR
+
+} // namespace openreg

@@ -1,0 +1,42 @@
+// An event of the driver, for ordering the work of two streams.
+#pragma once
+
+#include "device/error.h"
+
+#include <c10/core/DeviceGuard.h>
+#include <openreg.h>
+
+namespace openreg {
+
+/**
+ * @brief Owns an orEvent_t without time stamp. Nothing here blocks the host.
+ *
+ * It may be destroyed as soon as its last record and block are queued.
+ */
+class Event {
+ public:
+  /** @brief Makes an event of `device`, which need not be the current one. @throws c10::AcceleratorError. */
+  explicit Event(c10::DeviceIndex device) {
+    const c10::DeviceGuard guard({c10::DeviceType::PrivateUse1, device});
+    check(orEventCreateWithFlags(&event_, orEventDisableTiming));
+  }
+  ~Event() {
+    (void)orEventDestroy(event_); // nothing can be done about an error here
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  /** @brief Completes once the work queued on `stream` so far is done. @param stream Stream of the event's device. */
+  void record(orStream_t stream) const {
+    check(orEventRecord(event_, stream));
+  }
+  /** @brief Makes later work of `stream`, of any device, wait for the last record(). */
+  void block(orStream_t stream) const {
+    check(orStreamWaitEvent(stream, event_, 0));
+  }
+
+ private:
+  orEvent_t event_ = nullptr;
+};
+
+} // namespace openreg

@@ -1,0 +1,58 @@
+// Events.
+#include "entry.h"
+
+using openreg::api::Entry;
+using openreg::api::inForkedChild;
+using openreg::api::thread;
+
+namespace {
+orError_t create(Entry& entry, orEvent_t* event, unsigned int flags) {
+  entry.notNull(event != nullptr, "event", "where to put the handle");
+  entry.require(
+      (flags & ~unsigned{orEventDisableTiming}) == 0,
+      orErrorInvalidValue,
+      "argument 'flags' is 0x%x; expected orEventDefault or orEventDisableTiming",
+      flags);
+  entry.currentDevice();
+  return entry.call("orEventCreateWithFlags", &OrDriver::EventCreateWithFlags, event, flags, thread.device);
+}
+} // namespace
+
+orError_t orEventCreate(orEvent_t* event) {
+  Entry entry("orEventCreate");
+  return create(entry, event, orEventDefault);
+}
+
+orError_t orEventCreateWithFlags(orEvent_t* event, unsigned int flags) {
+  Entry entry("orEventCreateWithFlags");
+  return create(entry, event, flags);
+}
+
+orError_t orEventDestroy(orEvent_t event) {
+  if (inForkedChild()) {
+    return orSuccess;
+  }
+  Entry entry("orEventDestroy");
+  return entry.call(&OrDriver::EventDestroy, event);
+}
+
+orError_t orEventRecord(orEvent_t event, orStream_t stream) {
+  Entry entry("orEventRecord");
+  return entry.call(&OrDriver::EventRecord, event, stream);
+}
+
+orError_t orEventQuery(orEvent_t event) {
+  Entry entry("orEventQuery");
+  return entry.call(&OrDriver::EventQuery, event);
+}
+
+orError_t orEventSynchronize(orEvent_t event) {
+  Entry entry("orEventSynchronize");
+  return entry.call(&OrDriver::EventSynchronize, event);
+}
+
+orError_t orEventElapsedTime(float* milliseconds, orEvent_t start, orEvent_t end) {
+  Entry entry("orEventElapsedTime");
+  entry.notNull(milliseconds != nullptr, "milliseconds", "where to put the time");
+  return entry.call(&OrDriver::EventElapsedTime, milliseconds, start, end);
+}

@@ -1,0 +1,672 @@
+/**
+ * @file openreg.h
+ * @brief The contract between a device and everything above it.
+ *
+ * A C interface shaped like the CUDA runtime. PyTorch is not mentioned here and the PyTorch side includes nothing else of
+ * the driver, so whoever has implemented this header has ported the whole backend.
+ *
+ * **Initialisation.** Nothing is started when the library is loaded. ::orGetDeviceCount reads the configuration only; the
+ * first call that needs a device initialises that device.
+ *
+ * **Current device.** Each host thread has one, 0 at first (::orSetDevice). ::orMalloc, ::orStreamCreate and
+ * ::orEventCreate make their object on the calling thread's current device. Calls that take a device index use that one
+ * and leave the current device alone. Calls that take a handle or a device pointer work on the device it belongs to.
+ *
+ * **Streams.** Work submitted to one stream runs in the order of submission. Between streams only events order work. Each
+ * device has a default stream (::orStreamGetDefault), which is a stream of its own: it neither waits for the others nor
+ * makes them wait. A null stream handle is invalid.
+ *
+ * **Errors.** Errors found at the call are returned there and are not sticky. Errors of asynchronous work surface at the
+ * next synchronising call (::orDeviceSynchronize, ::orStreamSynchronize, ::orEventSynchronize, ::orStreamQuery,
+ * ::orEventQuery, and the synchronous copies and fills) of the same device and stay: from then on every call that needs
+ * that device returns the same code and message until ::orDeviceReset. Work queued behind the failure is not executed;
+ * events recorded behind it complete, so that nobody waits for ever. Other devices go on.
+ *
+ * **After a reset.** Reset invalidates handles made before it, but freeing an old pointer succeeds (deleters must not
+ * throw).
+ *
+ * **Fork.** In a forked child every entry returns a clear error, except free and destroy, which do nothing. The error is
+ * ::orErrorForked. (A process that forked before it used a device has no such child: there was nothing to inherit.)
+ *
+ * **Threads.** Every function may be called from any host thread at any time. Two threads that submit to one stream are
+ * ordered by whichever submits first.
+ */
+#ifndef OPENREG_H
+#define OPENREG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define OPENREG_EXPORT __attribute__((visibility("default")))
+#else
+#define OPENREG_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------------------ errors */
+
+/** @defgroup or_errors Errors
+ *  @{ */
+
+/** What a call returns. Values never change meaning; new ones are added at the end. */
+typedef enum orError_t {
+  orSuccess = 0,                     /**< The call did what it says. */
+  orErrorInvalidValue = 1,           /**< An argument is null, out of range or contradicts another. */
+  orErrorMemoryAllocation = 2,       /**< The device (or the host, for pinned memory) has not enough free memory. */
+  orErrorInvalidDevice = 3,          /**< The device index is not in [0, count). */
+  orErrorInvalidHandle = 4,          /**< Null, destroyed, made before a reset, of another kind, or never made here. */
+  orErrorNotReady = 5,               /**< The queried work is still running. Not a failure: it is not recorded as last error. */
+  orErrorIllegalAddress = 6,         /**< Device code was handed memory outside a live allocation. Sticky. */
+  orErrorLaunchFailure = 7,          /**< Device code failed for another reason. Sticky. */
+  orErrorAssert = 8,                 /**< Device code reported an error of its own, such as an index out of range. Sticky. */
+  orErrorNotImplemented = 9,         /**< The chosen driver lacks this entry; the message is "not implemented: NAME". */
+  orErrorDeviceLost = 10,            /**< The device no longer answers. Sticky. */
+  orErrorTimedOut = 11,              /**< A deadline passed. Sticky when it was asynchronous work's. */
+  orErrorNotFound = 12,              /**< No module, kernel or symbol of that name. */
+  orErrorForked = 13,                /**< This process was forked from one that had used the device. */
+  orErrorPeerAccessUnsupported = 14, /**< These two devices cannot read each other's memory. */
+  orErrorPeerAccessNotEnabled = 15,  /**< Peer access was to be disabled but is not enabled. */
+  orErrorPeerAccessAlreadyEnabled = 16, /**< Peer access is enabled already. */
+  orErrorDriver = 17                 /**< The driver that OPENREG_DRIVER names cannot be loaded or has the wrong version. */
+} orError_t;
+
+/**
+ * @brief The enumerator's own spelling, such as "orErrorInvalidValue".
+ * @return A static string; "orErrorUnknown" for a value that is not in ::orError_t. Never null. Does not block.
+ */
+OPENREG_EXPORT const char* orGetErrorName(orError_t error);
+
+/**
+ * @brief One sentence about the code, such as "an argument is invalid".
+ * @return A static string; "unknown error" for a value that is not in ::orError_t. Never null. Does not block.
+ */
+OPENREG_EXPORT const char* orGetErrorString(orError_t error);
+
+/**
+ * @brief Returns the last error of the calling thread and forgets it.
+ *
+ * ::orErrorNotReady is never recorded. A sticky error of a device is recorded anew by each call that returns it. Does not
+ * block. The message (::orGetLastErrorMessage) stays until another error replaces it.
+ */
+OPENREG_EXPORT orError_t orGetLastError(void);
+
+/** @brief Returns the last error of the calling thread without forgetting it. Does not block. */
+OPENREG_EXPORT orError_t orPeekAtLastError(void);
+
+/**
+ * @brief What happened, in words: the function, the argument, what came and what was expected.
+ * @return Text owned by the calling thread, valid until its next call that fails; "" if none has failed. Never null. Does
+ *         not block.
+ */
+OPENREG_EXPORT const char* orGetLastErrorMessage(void);
+
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------ device */
+
+/** @defgroup or_device Device
+ *  @{ */
+
+/** Properties of one device. */
+typedef struct orDeviceProp {
+  char name[64];           /**< Null-terminated, such as "OpenReg Simulator". */
+  size_t totalGlobalMem;   /**< Device memory in bytes. */
+  int major;               /**< Version of the architecture, major part. */
+  int minor;               /**< Version of the architecture, minor part. */
+  int multiProcessorCount; /**< Threads that execute one kernel at a time. */
+  size_t memoryAlignment;  /**< Every pointer from ::orMalloc is a multiple of this many bytes. */
+} orDeviceProp;
+
+/**
+ * @brief Name of the driver that serves this process, such as "sim".
+ * @param[out] name Receives a static string.
+ * @return ::orErrorInvalidValue, ::orErrorDriver, ::orErrorForked. Loads the driver, touches no device. Does not block.
+ */
+OPENREG_EXPORT orError_t orGetDriverName(const char** name);
+
+/**
+ * @brief Number of devices. Starts nothing: no thread, no memory, no process.
+ * @param[out] count Receives the number, 0 or more.
+ * @return ::orErrorInvalidValue, ::orErrorDriver, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orGetDeviceCount(int* count);
+
+/**
+ * @brief The calling thread's current device.
+ * @param[out] device Receives its index.
+ * @return ::orErrorInvalidValue, ::orErrorForked. Does not block.
+ */
+OPENREG_EXPORT orError_t orGetDevice(int* device);
+
+/**
+ * @brief Makes `device` the calling thread's current device. Initialises nothing.
+ * @return ::orErrorInvalidDevice, ::orErrorForked. On an error the current device is unchanged. Does not block.
+ */
+OPENREG_EXPORT orError_t orSetDevice(int device);
+
+/**
+ * @brief Tells whether a device has been initialised in this process, without initialising it.
+ * @param[out] active Receives 1 or 0.
+ * @param device Device index.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidDevice, ::orErrorForked. Does not block.
+ */
+OPENREG_EXPORT orError_t orDeviceGetState(int* active, int device);
+
+/**
+ * @brief Properties of a device. Does not initialise it. Does not block.
+ * @param[out] properties Receives them.
+ * @param device Device index.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidDevice, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orGetDeviceProperties(orDeviceProp* properties, int device);
+
+// LITERALINCLUDE START: CONTRACT SYNCHRONIZE
+/**
+ * @brief Blocks until all work of all streams of `device` submitted before this call is done.
+ *
+ * Waits for that device and no other. The current device plays no part.
+ * @return ::orErrorInvalidDevice, ::orErrorForked, or the device's asynchronous error.
+ */
+OPENREG_EXPORT orError_t orDeviceSynchronize(int device);
+// LITERALINCLUDE END: CONTRACT SYNCHRONIZE
+
+/**
+ * @brief Returns `device` to its first state: blocks until its running kernel ends, drops what is queued, frees all its
+ *        memory, clears a sticky error.
+ *
+ * Streams, events, modules and pointers made before are invalid after; freeing such a pointer succeeds and does nothing.
+ * Peer access from and to the device is off again.
+ * @return ::orErrorInvalidDevice, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orDeviceReset(int device);
+
+/**
+ * @brief Tells whether kernels of `device` can be given memory of `peer`. Does not block.
+ * @param[out] canAccess Receives 1 or 0; 0 when both are the same device.
+ * @param device Device whose kernels read and write.
+ * @param peer Device whose memory it is.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidDevice, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orDeviceCanAccessPeer(int* canAccess, int device, int peer);
+
+/**
+ * @brief From now on kernels launched on `device` may be given memory of `peer`. One direction only. Does not block.
+ * @return ::orErrorInvalidDevice (also when both are the same), ::orErrorPeerAccessUnsupported,
+ *         ::orErrorPeerAccessAlreadyEnabled, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orDeviceEnablePeerAccess(int device, int peer);
+
+/**
+ * @brief Undoes ::orDeviceEnablePeerAccess. Blocks until work queued on `device` is done.
+ * @return ::orErrorInvalidDevice, ::orErrorPeerAccessNotEnabled, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orDeviceDisablePeerAccess(int device, int peer);
+
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------ stream */
+
+/** @defgroup or_stream Stream
+ *  @{ */
+
+/** A queue of work. A value: it may be copied and compared, and using one that is no longer valid is an error, not a crash. */
+typedef struct orStream* orStream_t;
+/** A point in a stream's work. A value, like ::orStream_t. */
+typedef struct orEvent* orEvent_t;
+
+/** Flags of ::orStreamCreateWithPriority. There are none yet. */
+enum { orStreamDefault = 0x0 };
+
+/** Function of the host for ::orLaunchHostFunc. */
+typedef void (*orHostFn_t)(void* userData);
+
+/**
+ * @brief Range of priorities. A smaller number is served first, as in CUDA. Does not block.
+ * @param[out] least Receives the number of the lowest priority.
+ * @param[out] greatest Receives the number of the highest priority, at most `least`.
+ * @param device Device index.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidDevice, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orDeviceGetStreamPriorityRange(int* least, int* greatest, int device);
+
+/**
+ * @brief The default stream of a device. It exists always and cannot be destroyed. Does not block.
+ * @param[out] stream Receives the handle. It becomes invalid when the device is reset.
+ * @param device Device index.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidDevice, ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orStreamGetDefault(orStream_t* stream, int device);
+
+/** @brief ::orStreamCreateWithPriority with ::orStreamDefault and the lowest priority. */
+OPENREG_EXPORT orError_t orStreamCreate(orStream_t* stream);
+
+/**
+ * @brief Makes a stream on the current device. Cheap: a thread or queue is started at first use. Does not block.
+ * @param[out] stream Receives the handle; the caller owns it.
+ * @param flags ::orStreamDefault.
+ * @param priority Clamped into the device's range.
+ * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation (too many streams), ::orErrorForked, or the device's sticky
+ *         error.
+ */
+OPENREG_EXPORT orError_t orStreamCreateWithPriority(orStream_t* stream, unsigned int flags, int priority);
+
+/**
+ * @brief Gives the handle back. Work already submitted still runs. Does not block.
+ * @return ::orErrorInvalidHandle (also for a default stream). In a forked child does nothing and returns ::orSuccess.
+ */
+OPENREG_EXPORT orError_t orStreamDestroy(orStream_t stream);
+
+/**
+ * @brief Priority of a stream. Does not block.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orStreamGetPriority(orStream_t stream, int* priority);
+
+/**
+ * @brief Device of a stream. Does not block.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orStreamGetDevice(orStream_t stream, int* device);
+
+/**
+ * @brief Tells whether all work submitted to the stream is done: ::orSuccess, or ::orErrorNotReady. Does not block.
+ * @return Also ::orErrorInvalidHandle, ::orErrorForked, or the device's asynchronous error.
+ */
+OPENREG_EXPORT orError_t orStreamQuery(orStream_t stream);
+
+/**
+ * @brief Blocks until the work submitted to this stream before the call is done. Waits for no other stream.
+ * @return ::orErrorInvalidHandle, ::orErrorForked, or the device's asynchronous error.
+ */
+OPENREG_EXPORT orError_t orStreamSynchronize(orStream_t stream);
+
+/**
+ * @brief Makes work submitted to `stream` after this call wait for the event's version of this moment.
+ *
+ * An event that was never recorded makes nobody wait. Recording the event again later does not move this waiter. The
+ * event may belong to another device. Does not block the host.
+ * @param stream Who waits.
+ * @param event What it waits for.
+ * @param flags Must be 0.
+ * @return ::orErrorInvalidHandle, ::orErrorInvalidValue, ::orErrorForked, or the sticky error of the stream's device.
+ */
+OPENREG_EXPORT orError_t orStreamWaitEvent(orStream_t stream, orEvent_t event, unsigned int flags);
+
+/**
+ * @brief Queues a function of the host behind the work of the stream; what is submitted later waits for its return.
+ *
+ * The function must not call this library. It is not called if the device fails before its turn. Does not block.
+ * @return ::orErrorInvalidHandle, ::orErrorInvalidValue (null function), ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orLaunchHostFunc(orStream_t stream, orHostFn_t function, void* userData);
+
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------ memory */
+
+/** @defgroup or_memory Memory
+ *  @{ */
+
+/** Direction of a copy. */
+typedef enum orMemcpyKind {
+  orMemcpyHostToHost = 0,     /**< Both pointers are host memory. */
+  orMemcpyHostToDevice = 1,   /**< `dst` is device memory. */
+  orMemcpyDeviceToHost = 2,   /**< `src` is device memory. */
+  orMemcpyDeviceToDevice = 3, /**< Both are memory of one device. */
+  orMemcpyDefault = 4         /**< Inferred from the pointers. */
+} orMemcpyKind;
+
+/** What a pointer points to. */
+typedef enum orMemoryType {
+  orMemoryTypeUnregistered = 0, /**< Ordinary host memory, or no memory at all. */
+  orMemoryTypeHost = 1,         /**< Pinned, from ::orMallocHost. */
+  orMemoryTypeDevice = 2        /**< From ::orMalloc. */
+} orMemoryType;
+
+/** Answer of ::orPointerGetAttributes. */
+typedef struct orPointerAttributes {
+  orMemoryType type; /**< Kind of memory. */
+  int device;        /**< Its device; for pinned memory the device current when it was allocated; -1 if unregistered. */
+  void* base;        /**< Start of the allocation the pointer lies in, or null. */
+  size_t size;       /**< Bytes of that allocation, or 0. */
+} orPointerAttributes;
+
+/** Names device memory in another process. */
+typedef struct orIpcMemHandle {
+  unsigned char reserved[64]; /**< For the driver. */
+} orIpcMemHandle;
+
+/**
+ * @brief Allocates memory of the current device.
+ *
+ * Host code can compute with the pointer (it is an address) but never read or write through it. Contents are undefined.
+ * Does not block on the device's work.
+ * @param[out] ptr Receives the address, aligned to orDeviceProp::memoryAlignment; null when `size` is 0.
+ * @param size Bytes. 0 succeeds.
+ * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation (its message gives asked, free and total), ::orErrorForked, or
+ *         the device's sticky error. On an error `*ptr` is null.
+ */
+OPENREG_EXPORT orError_t orMalloc(void** ptr, size_t size);
+
+/**
+ * @brief Frees device memory. `orFree` waits for the device (as cudaFree does).
+ *
+ * The device is the pointer's, whatever the current one. A null pointer and a pointer from before a reset do nothing.
+ * Asynchronous errors do not surface here: on a failed device the memory is freed all the same.
+ * @param ptr Exactly what ::orMalloc gave.
+ * @return ::orErrorInvalidValue for a pointer that is not the start of a live allocation (interior, freed already, of the
+ *         host). In a forked child does nothing and returns ::orSuccess.
+ */
+OPENREG_EXPORT orError_t orFree(void* ptr);
+
+/**
+ * @brief Allocates pinned host memory: readable by the host, and asynchronous copies can use it directly.
+ *
+ * Pinned pointers are valid in copies only; a kernel that is given one fails with ::orErrorIllegalAddress.
+ * @param[out] ptr Receives the address, aligned to at least 64 bytes; null when `size` is 0.
+ * @param size Bytes. 0 succeeds.
+ * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation, ::orErrorForked. Does not block.
+ */
+OPENREG_EXPORT orError_t orMallocHost(void** ptr, size_t size);
+
+/**
+ * @brief Frees pinned memory. Blocks until queued copies that use it are done. Null does nothing.
+ * @return ::orErrorInvalidValue for anything that is not the start of a live pinned allocation. In a forked child does
+ *         nothing and returns ::orSuccess.
+ */
+OPENREG_EXPORT orError_t orFreeHost(void* ptr);
+
+/**
+ * @brief Free and total device memory, in bytes. Does not block.
+ * @param[out] free Receives the bytes that are not allocated. One allocation of that size may still fail (fragments).
+ * @param[out] total Receives the size of the device's memory.
+ * @param device Device index.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidDevice, ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orMemGetInfo(size_t* free, size_t* total, int device);
+
+/**
+ * @brief Tells what a pointer points to; interior pointers too. Does not block.
+ *
+ * An address that belongs to no allocation is ::orMemoryTypeUnregistered, not an error.
+ * @return ::orErrorInvalidValue (null `attributes`), ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orPointerGetAttributes(orPointerAttributes* attributes, const void* ptr);
+
+/** @brief ::orMemcpyWithStream on the default stream of the current device. */
+OPENREG_EXPORT orError_t orMemcpy(void* dst, const void* src, size_t size, orMemcpyKind kind);
+
+/**
+ * @brief Copies `size` bytes and returns when they have arrived.
+ *
+ * A synchronous copy drains its stream; on an idle stream the caller may do the copy itself. Blocks until the work
+ * submitted to `stream` before it, and the copy, are done.
+ * @param dst Where to. Device memory must belong to the stream's device and lie in one live allocation with all its bytes.
+ * @param src Where from; likewise.
+ * @param size Bytes; 0 copies nothing and still drains the stream.
+ * @param kind Direction; it must agree with the pointers.
+ * @param stream Stream in whose order the copy happens.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorForked, or the device's asynchronous error.
+ */
+OPENREG_EXPORT orError_t orMemcpyWithStream(
+    void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
+
+/**
+ * @brief Queues a copy on `stream`.
+ *
+ * Does not block when the host memory is pinned or there is none; that memory must stay alive and, as a source, unchanged
+ * until the copy is done. With pageable host memory it behaves as ::orMemcpyWithStream (a device cannot be given memory
+ * that may move).
+ * @return As ::orMemcpyWithStream; invalid pointers are found at the call.
+ */
+OPENREG_EXPORT orError_t orMemcpyAsync(
+    void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
+
+/** @brief ::orMemcpyPeerAsync on the default stream of `dstDevice`, then waits for it. */
+OPENREG_EXPORT orError_t orMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice, size_t size);
+
+/**
+ * @brief Queues a copy between two devices (or within one). Needs no peer access: the driver stages where it must.
+ *        Does not block.
+ * @param dst Memory of `dstDevice`.
+ * @param dstDevice Device index.
+ * @param src Memory of `srcDevice`.
+ * @param srcDevice Device index.
+ * @param size Bytes.
+ * @param stream Stream of either device. Work of the other device is *not* ordered by it: use an event.
+ * @return ::orErrorInvalidValue (a pointer is not of the device named beside it, or is too short),
+ *         ::orErrorInvalidDevice, ::orErrorInvalidHandle, ::orErrorForked, or the stream's device's sticky error.
+ */
+OPENREG_EXPORT orError_t orMemcpyPeerAsync(
+    void* dst, int dstDevice, const void* src, int srcDevice, size_t size, orStream_t stream);
+
+/** @brief ::orMemsetAsync on the default stream of the pointer's device, then waits for it. */
+OPENREG_EXPORT orError_t orMemset(void* ptr, int value, size_t size);
+
+/**
+ * @brief Queues filling `size` bytes of device memory with the low byte of `value`. Does not block.
+ * @param ptr Memory of the stream's device.
+ * @param value Its low 8 bits are used.
+ * @param size Bytes.
+ * @param stream Stream.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orMemsetAsync(void* ptr, int value, size_t size, orStream_t stream);
+
+/**
+ * @brief A name for a device allocation that another process can open. Does not block.
+ * @param[out] handle Receives it.
+ * @param ptr Start of a live device allocation.
+ * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orIpcGetMemHandle(orIpcMemHandle* handle, void* ptr);
+
+/**
+ * @brief Maps an allocation of another process into the current device's addresses. Does not block.
+ * @param[out] ptr Receives the address in this process.
+ * @param handle From ::orIpcGetMemHandle.
+ * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orIpcOpenMemHandle(void** ptr, const orIpcMemHandle* handle);
+
+/**
+ * @brief Unmaps what ::orIpcOpenMemHandle mapped; waits for the device.
+ * @return ::orErrorInvalidValue, ::orErrorNotImplemented. In a forked child does nothing and returns ::orSuccess.
+ */
+OPENREG_EXPORT orError_t orIpcCloseMemHandle(void* ptr);
+
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------- event */
+
+/** @defgroup or_event Event
+ *  @{ */
+
+/** Flags of ::orEventCreateWithFlags. */
+enum {
+  orEventDefault = 0x0,       /**< With a time stamp. */
+  orEventDisableTiming = 0x2  /**< Without; cheaper, and ::orEventElapsedTime refuses it. */
+};
+
+/** @brief ::orEventCreateWithFlags with ::orEventDefault. */
+OPENREG_EXPORT orError_t orEventCreate(orEvent_t* event);
+
+/**
+ * @brief Makes an event on the current device. Does not block.
+ * @param[out] event Receives the handle; the caller owns it.
+ * @param flags ::orEventDefault or ::orEventDisableTiming.
+ * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation, ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orEventCreateWithFlags(orEvent_t* event, unsigned int flags);
+
+/**
+ * @brief Gives the handle back. Records and waits already submitted still take effect. Does not block.
+ * @return ::orErrorInvalidHandle. In a forked child does nothing and returns ::orSuccess.
+ */
+OPENREG_EXPORT orError_t orEventDestroy(orEvent_t event);
+
+/**
+ * @brief Queues the event on a stream: it is complete once the work submitted before is done. Does not block.
+ *
+ * Recording again makes a new version: a waiter waits for the version it saw.
+ * @param event Event.
+ * @param stream Stream of the event's device.
+ * @return ::orErrorInvalidHandle (also for a stream of another device), ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orEventRecord(orEvent_t event, orStream_t stream);
+
+/**
+ * @brief Tells whether the latest version is complete: ::orSuccess (also if never recorded) or ::orErrorNotReady. Does
+ *        not block.
+ * @return Also ::orErrorInvalidHandle, ::orErrorForked, or the device's asynchronous error.
+ */
+OPENREG_EXPORT orError_t orEventQuery(orEvent_t event);
+
+/**
+ * @brief Blocks until the version latest at the call is complete; returns at once if the event was never recorded.
+ * @return ::orErrorInvalidHandle, ::orErrorForked, or the device's asynchronous error.
+ */
+OPENREG_EXPORT orError_t orEventSynchronize(orEvent_t event);
+
+/**
+ * @brief Milliseconds between the completion of two events. Does not block.
+ * @param[out] milliseconds Receives the time; negative if `end` completed first. Resolution: below 1 µs.
+ * @param start Event recorded first.
+ * @param end Event recorded last, of the same device.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle (no timing, never recorded, or of two devices),
+ *         ::orErrorNotReady, ::orErrorForked, or the device's asynchronous error.
+ */
+OPENREG_EXPORT orError_t orEventElapsedTime(float* milliseconds, orEvent_t start, orEvent_t end);
+
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------- module and kernel */
+
+/** @defgroup or_kernel Module and kernel
+ *  @{ */
+
+/** A loaded collection of kernels. A value, like ::orStream_t. */
+typedef struct orModule* orModule_t;
+/** A kernel of a module. A value, like ::orStream_t. */
+typedef struct orKernel* orKernel_t;
+
+/** How a kernel uses the memory behind a pointer argument. May be combined. */
+enum {
+  orAccessRead = 0x1, /**< Reads. */
+  orAccessWrite = 0x2 /**< Writes. */
+};
+
+/**
+ * One pointer among a launch's argument bytes. With it a driver can translate the pointer, check its bounds and send the
+ * launch to another process without knowing the kernel.
+ */
+typedef struct orPointerArg {
+  uint32_t offset; /**< Where in the argument bytes the pointer stands; a multiple of 8. */
+  uint32_t access; /**< ::orAccessRead, ::orAccessWrite or both. */
+  int64_t lower;   /**< First byte used, relative to the pointer; negative when strides are. */
+  uint64_t extent; /**< Bytes used from there on; 0 if the kernel touches nothing (the pointer may then be null). */
+} orPointerArg;
+
+/**
+ * @brief Loads a module on the current device. Modules that the driver brings along go by name, others by path (a name
+ *        with a slash in it). Loading one twice gives the same handle. Blocks while loading.
+ * @param[out] module Receives the handle, valid until the device is reset. There is nothing to unload.
+ * @param name "openreg" for the kernels of this repository.
+ * @return ::orErrorInvalidValue, ::orErrorNotFound, ::orErrorNotImplemented, ::orErrorForked, or the device's sticky
+ *         error.
+ */
+OPENREG_EXPORT orError_t orModuleLoad(orModule_t* module, const char* name);
+
+/**
+ * @brief Finds a kernel by name. This is also how one asks what a device can do. Does not block.
+ * @param[out] kernel Receives the handle, valid as long as the module.
+ * @param module Module.
+ * @param name Null-terminated.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorNotFound, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orModuleGetKernel(orKernel_t* kernel, orModule_t module, const char* name);
+
+/** Largest number of argument bytes of a launch. */
+#define OPENREG_MAX_ARGUMENT_BYTES 4096
+/** Largest number of pointers of a launch. */
+#define OPENREG_MAX_POINTER_ARGS 64
+
+/**
+ * @brief Queues a kernel. Arguments are copied before the call returns. Does not block (but for room in a full queue).
+ *
+ * When its turn comes, each pointer must lie with all its bytes in one live allocation of the stream's device, or of a
+ * peer it has access to; else the device fails with ::orErrorIllegalAddress and the kernel's name.
+ * @param kernel Kernel of a module loaded on the stream's device.
+ * @param args Argument bytes: the plain struct that the kernel declares. May be null if `argsSize` is 0.
+ * @param argsSize Bytes, at most ::OPENREG_MAX_ARGUMENT_BYTES.
+ * @param pointers Which of the bytes are device pointers. May be null if `pointerCount` is 0.
+ * @param pointerCount At most ::OPENREG_MAX_POINTER_ARGS.
+ * @param stream Stream.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orLaunchKernel(
+    orKernel_t kernel,
+    const void* args,
+    size_t argsSize,
+    const orPointerArg* pointers,
+    size_t pointerCount,
+    orStream_t stream);
+
+/** @} */
+
+/* ---------------------------------------------------------------------------------------------------------- activity */
+
+/** @defgroup or_activity Activity
+ *  @{ */
+
+/** A subscription of ::orActivitySubscribe. A value, like ::orStream_t. */
+typedef struct orSubscriber* orSubscriber_t;
+
+/** Kind of activity. */
+typedef enum orActivityKind {
+  orActivityKernel = 0, /**< A kernel ran. */
+  orActivityMemcpy = 1, /**< A copy ran. */
+  orActivityMemset = 2  /**< A fill ran. */
+} orActivityKind;
+
+/** One piece of work that a device has done. */
+typedef struct orActivityRecord {
+  orActivityKind kind;    /**< What it was. */
+  int device;             /**< Where. */
+  uint64_t stream;        /**< Number of the stream, unique on the device. */
+  uint64_t correlation;   /**< Number of the call that submitted it, unique in the process. */
+  int64_t startNs;        /**< Start in nanoseconds of CLOCK_MONOTONIC. */
+  int64_t endNs;          /**< End likewise. */
+  uint64_t bytes;         /**< Bytes moved or filled; 0 for kernels. */
+  const char* name;       /**< Name of the kernel, else of the entry that submitted it. Static. */
+} orActivityRecord;
+
+/** Receives records, on a thread of the driver. Must not call this library. */
+typedef void (*orActivityFn_t)(const orActivityRecord* record, void* userData);
+
+/**
+ * @brief From now on `function` receives a record of each kernel, copy and fill of every device. Does not block.
+ * @param[out] subscriber Receives the handle.
+ * @param function Callback.
+ * @param userData Passed to it.
+ * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orActivitySubscribe(orSubscriber_t* subscriber, orActivityFn_t function, void* userData);
+
+/**
+ * @brief Ends a subscription. Blocks until no callback of it is running.
+ * @return ::orErrorInvalidHandle, ::orErrorNotImplemented. In a forked child does nothing and returns ::orSuccess.
+ */
+OPENREG_EXPORT orError_t orActivityUnsubscribe(orSubscriber_t subscriber);
+
+/** @} */
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* OPENREG_H */

@@ -1,0 +1,117 @@
+/**
+ * @file openreg_driver.h
+ * @brief What a driver implements: one table of functions.
+ *
+ * The entry points of openreg.h check arguments, keep each thread's current device and last error, and then call the
+ * table of the driver that `OPENREG_DRIVER` chose: `sim` (the default), or the path of a shared library that exports
+ * ::orGetDriver. An entry that is null reports "not implemented: NAME", so a half-written driver runs as far as it can
+ * and tells what is next.
+ *
+ * What has been checked when a table entry is called: out-pointers are not null, enumerations and flags are in range,
+ * device indices are in [0, count), the process is not a forked child. What a driver checks itself: handles, memory,
+ * and whether the device has failed.
+ *
+ * Table entries may be called from any thread at any time. They describe an error with ::orDriverError and return its
+ * code.
+ */
+#ifndef OPENREG_DRIVER_H
+#define OPENREG_DRIVER_H
+
+#include "openreg.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of the contract. It grows when the meaning of an entry changes; adding entries at the end only grows `size`. */
+#define OPENREG_DRIVER_VERSION 1u
+
+/**
+ * The functions of a driver. Entry NAME serves the function orNAME of openreg.h and means what is said there; where
+ * orNAME uses the current device, the entry is given its index. New entries are added at the end only.
+ */
+typedef struct OrDriver {
+  size_t size;      /**< sizeof(OrDriver) where the driver was compiled. Entries beyond it are missing. */
+  uint32_t version; /**< ::OPENREG_DRIVER_VERSION where the driver was compiled. */
+  const char* name; /**< Short name, such as "sim". */
+
+  orError_t (*GetDeviceCount)(int* count);
+  orError_t (*DeviceGetState)(int* active, int device);
+  orError_t (*GetDeviceProperties)(orDeviceProp* properties, int device);
+  orError_t (*DeviceSynchronize)(int device);
+  orError_t (*DeviceReset)(int device);
+  orError_t (*DeviceCanAccessPeer)(int* canAccess, int device, int peer);
+  orError_t (*DeviceEnablePeerAccess)(int device, int peer);
+  orError_t (*DeviceDisablePeerAccess)(int device, int peer);
+
+  orError_t (*DeviceGetStreamPriorityRange)(int* least, int* greatest, int device);
+  orError_t (*StreamGetDefault)(orStream_t* stream, int device);
+  orError_t (*StreamCreateWithPriority)(orStream_t* stream, unsigned int flags, int priority, int device);
+  orError_t (*StreamDestroy)(orStream_t stream);
+  orError_t (*StreamGetPriority)(orStream_t stream, int* priority);
+  orError_t (*StreamGetDevice)(orStream_t stream, int* device);
+  orError_t (*StreamQuery)(orStream_t stream);
+  orError_t (*StreamSynchronize)(orStream_t stream);
+  orError_t (*StreamWaitEvent)(orStream_t stream, orEvent_t event, unsigned int flags);
+  orError_t (*LaunchHostFunc)(orStream_t stream, orHostFn_t function, void* userData);
+
+  orError_t (*Malloc)(void** ptr, size_t size, int device);
+  orError_t (*Free)(void* ptr);
+  orError_t (*MallocHost)(void** ptr, size_t size, int device);
+  orError_t (*FreeHost)(void* ptr);
+  orError_t (*MemGetInfo)(size_t* free, size_t* total, int device);
+  orError_t (*PointerGetAttributes)(orPointerAttributes* attributes, const void* ptr);
+  orError_t (*MemcpyWithStream)(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
+  orError_t (*MemcpyAsync)(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
+  orError_t (*MemcpyPeerAsync)(void* dst, int dstDevice, const void* src, int srcDevice, size_t size, orStream_t stream);
+  orError_t (*MemsetAsync)(void* ptr, int value, size_t size, orStream_t stream);
+  orError_t (*IpcGetMemHandle)(orIpcMemHandle* handle, void* ptr);
+  orError_t (*IpcOpenMemHandle)(void** ptr, const orIpcMemHandle* handle, int device);
+  orError_t (*IpcCloseMemHandle)(void* ptr);
+
+  orError_t (*EventCreateWithFlags)(orEvent_t* event, unsigned int flags, int device);
+  orError_t (*EventDestroy)(orEvent_t event);
+  orError_t (*EventRecord)(orEvent_t event, orStream_t stream);
+  orError_t (*EventQuery)(orEvent_t event);
+  orError_t (*EventSynchronize)(orEvent_t event);
+  orError_t (*EventElapsedTime)(float* milliseconds, orEvent_t start, orEvent_t end);
+
+  orError_t (*ModuleLoad)(orModule_t* module, const char* name, int device);
+  orError_t (*ModuleGetKernel)(orKernel_t* kernel, orModule_t module, const char* name);
+  orError_t (*LaunchKernel)(
+      orKernel_t kernel,
+      const void* args,
+      size_t argsSize,
+      const orPointerArg* pointers,
+      size_t pointerCount,
+      orStream_t stream);
+
+  orError_t (*ActivitySubscribe)(orSubscriber_t* subscriber, orActivityFn_t function, void* userData);
+  orError_t (*ActivityUnsubscribe)(orSubscriber_t subscriber);
+} OrDriver;
+
+/**
+ * @brief A driver that lives in a shared library of its own exports this function.
+ * @param version ::OPENREG_DRIVER_VERSION of the library that loads it.
+ * @return The table, which must stay valid for the life of the process; null if that version cannot be served.
+ */
+OPENREG_EXPORT const OrDriver* orGetDriver(uint32_t version);
+
+/**
+ * @brief For drivers: sets the message that the failing call will have, and returns `error`.
+ *
+ * The entry point puts the function's name in front ("orFree: "), so the text starts with the argument.
+ * @param error What the table entry is going to return.
+ * @param format As printf, with what came and what was expected.
+ */
+OPENREG_EXPORT orError_t orDriverError(orError_t error, const char* format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* OPENREG_DRIVER_H */

@@ -1,0 +1,134 @@
+// One simulated device.
+#include "device.h"
+
+#include <algorithm>
+#include <string>
+
+#include "simulator.h"
+#include "stream.h"
+
+namespace openreg::sim {
+
+namespace {
+constexpr size_t kMaxStreamsPerDevice = 1024;
+}
+
+Device::Device(int index, const Options& options)
+    : index(index),
+      memory(index, options.memory, options.check),
+      kernelDelayNs(options.kernelDelayNs),
+      copyDelayNs(options.copyDelayNs) {}
+
+Stream* Device::defaultStream() {
+  if (Stream* stream = default_.load(std::memory_order_acquire)) {
+    return stream;
+  }
+  static std::mutex making;
+  const std::lock_guard lock(making);
+  Stream* stream = default_.load(std::memory_order_acquire);
+  if (stream == nullptr && (stream = createStream(kLeastPriority)) != nullptr) {
+    default_.store(stream, std::memory_order_release);
+  }
+  return stream;
+}
+
+Stream* Device::createStream(int priority) {
+  const std::lock_guard lock(mutex_);
+  Stream* stream = streams_.size() < kMaxStreamsPerDevice ? simulator().streams.acquire() : nullptr;
+  if (stream != nullptr) {
+    streams_.push_back(stream);
+    stream->open(*this, priority);
+  }
+  return stream;
+}
+
+void Device::forget(Stream& stream) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(streams_, &stream);
+  }
+  simulator().streams.release(stream);
+  simulator().bell.ring(); // A reset may wait for this.
+}
+
+void Device::drain() {
+  std::vector<std::pair<Stream*, Position>> waits;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Stream* stream : streams_) {
+      if (const Position end = stream->submitted(); !stream->reached(end)) {
+        waits.emplace_back(stream, end);
+      }
+    }
+  }
+  for (const auto& [stream, end] : waits) {
+    stream->wait(end); // Good even if the stream is destroyed and has a new owner meanwhile: positions only grow.
+  }
+}
+
+void Device::releaseWaiters() {
+  simulator().bell.ring();
+  simulator().streams.forEach([](Stream& stream) { stream.interruptWaiters(); });
+}
+
+void Device::fail(orError_t error, const std::string& message) {
+  failure.raise(error, message);
+  releaseWaiters();
+}
+
+void Device::lose() {
+  active_.store(true);
+  failure.impose(orErrorDeviceLost, "device " + std::to_string(index) + " was lost; expected it to answer until orDeviceReset");
+  releaseWaiters();
+}
+
+void Device::delay(int64_t ns) {
+  if (ns > 0) {
+    simulator().bell.waitUntil(nowNs() + ns, [this] { return failure.exists(); });
+  }
+}
+
+bool Device::enablePeer(const Device& peer) {
+  const uint32_t bit = 1u << peer.index;
+  return (peers_.fetch_or(bit) & bit) == 0;
+}
+
+bool Device::disablePeer(const Device& peer) {
+  const uint32_t bit = 1u << peer.index;
+  return (peers_.fetch_and(~bit) & bit) != 0;
+}
+
+void Device::reset() {
+  const std::lock_guard resetting(resetMutex_);
+  Simulator& all = simulator();
+  // From here on queued work is dropped and nothing can be added: the handles are gone.
+  failure.dropWork();
+  releaseWaiters();
+  default_.store(nullptr, std::memory_order_release);
+  all.invalidateHandles(*this);
+  // Workers take their streams out of the list when they end, which is after the running kernel of each. A thread that
+  // makes a stream meanwhile finds it closed, too.
+  all.bell.waitUntil(INT64_MAX, [this] {
+    std::vector<Stream*> streams;
+    {
+      const std::lock_guard lock(mutex_);
+      streams = streams_;
+    }
+    for (Stream* stream : streams) {
+      if (&stream->device() == this) {
+        stream->close(); // Does nothing to a stream that is closed already.
+      }
+    }
+    return streams.empty();
+  });
+  default_.store(nullptr, std::memory_order_release);
+  memory.reset();
+  peers_.store(0);
+  for (auto& other : all.devices) {
+    other->dropPeer(*this);
+  }
+  active_.store(false, std::memory_order_release);
+  failure.clear();
+}
+
+} // namespace openreg::sim

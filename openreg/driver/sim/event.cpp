@@ -1,0 +1,93 @@
+// Events.
+#include "event.h"
+
+#include "device.h"
+#include "lookup.h"
+#include "simulator.h"
+#include "stream.h"
+
+namespace openreg::sim {
+
+namespace {
+
+/// Sets an event's time when its turn has come, on a failed device too.
+class StampCommand final : public Command {
+ public:
+  StampCommand(Event& event, uint64_t number) : event_(event), number_(number) {}
+  void run(Stream&) override { event_.setTime(number_); }
+  bool runsAfterFailure() const override { return true; }
+
+ private:
+  Event& event_;
+  uint64_t number_;
+};
+
+} // namespace
+
+bool Event::Version::complete() const { return source == nullptr || source->reached(position); }
+
+void Event::open(Device& device, unsigned int flags) {
+  const std::lock_guard lock(mutex_);
+  device_.store(&device, std::memory_order_release);
+  timed_.store((flags & orEventDisableTiming) == 0, std::memory_order_relaxed);
+  latest_ = {};
+  latestNumber_ = stampedNumber_ = numbersGiven_;
+  simulator().events.publish(*this);
+}
+
+bool Event::close(uint64_t expected) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (expected == 0 || handle.load() != expected) {
+      return false;
+    }
+    handle.store(0);
+  }
+  simulator().events.release(*this);
+  return true;
+}
+
+Event::Version Event::latest() {
+  const std::lock_guard lock(mutex_);
+  return latest_;
+}
+
+Event::Stamp Event::stamp() {
+  const std::lock_guard lock(mutex_);
+  return {latest_.source != nullptr, latest_.complete() && stampedNumber_ >= latestNumber_, stampNs_};
+}
+
+orError_t Event::record(uint64_t expected, Stream& stream, uint64_t streamHandle) {
+  uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = ++numbersGiven_;
+  }
+  Position position = stream.submitted();
+  if (timed()) {
+    if (stream.reached(position)) {
+      setTime(number); // Everything before is done: the version is complete here and now.
+    } else if (const orError_t error = stream.submitAt<StampCommand>(streamHandle, position, 0, *this, number)) {
+      return error;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  if (handle.load() != expected) {
+    return invalidHandle("event", "an event", expected);
+  }
+  if (number > latestNumber_) { // Of two threads that record at once, the later number is the latest version.
+    latestNumber_ = number;
+    latest_ = {&stream, position};
+  }
+  return orSuccess;
+}
+
+void Event::setTime(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (number > stampedNumber_) {
+    stampedNumber_ = number;
+    stampNs_ = nowNs();
+  }
+}
+
+} // namespace openreg::sim

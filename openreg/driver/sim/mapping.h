@@ -1,0 +1,31 @@
+// Pages of this process, held by RAII.
+#pragma once
+
+#include <cstddef>
+
+namespace openreg::sim {
+
+/// Anonymous private memory. Empty if it could not be had.
+class Mapping {
+ public:
+  enum class Access { None, ReadWrite };
+
+  Mapping() = default;
+  Mapping(size_t bytes, size_t alignment, Access access);
+  ~Mapping();
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+
+  char* begin() const { return begin_; }
+  size_t size() const { return size_; }
+  explicit operator bool() const { return begin_ != nullptr; }
+
+  /// Gives all but the first `bytes` back; these stay mapped when this object is gone.
+  void abandon(size_t bytes);
+
+ private:
+  char* begin_ = nullptr;
+  size_t size_ = 0;
+};
+
+} // namespace openreg::sim

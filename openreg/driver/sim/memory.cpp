@@ -1,0 +1,125 @@
+// The memory of one device.
+#include "memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "check.h"
+
+namespace openreg::sim {
+
+namespace {
+
+constexpr int kPoison = 0xCB;
+
+size_t rounded(size_t size) { return (size + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment; }
+
+} // namespace
+
+Memory::Memory(int device, size_t bytes, bool poison)
+    : device_(device), total_(rounded(bytes)), poison_(poison), arena_(total_) {}
+
+size_t Memory::free() const {
+  const std::shared_lock lock(mutex_);
+  return total_ - used_;
+}
+
+void* Memory::allocate(size_t size) {
+  const std::unique_lock lock(mutex_);
+  if (size > total_) {
+    return nullptr; // Before rounding, which could overflow.
+  }
+  if (!space_) {
+    space_ = Space::reserve(total_);
+    if (!space_) {
+      return nullptr;
+    }
+    distance_.store(space_->view(space_->base()) - space_->base(), std::memory_order_release);
+    end_.store(space_->base() + space_->size(), std::memory_order_release);
+    begin_.store(space_->base(), std::memory_order_release);
+    noteAddresses(device_, space_->base(), space_->size());
+  }
+  const std::optional<size_t> offset = arena_.take(rounded(size));
+  if (!offset) {
+    return nullptr;
+  }
+  char* base = space_->base() + *offset;
+  blocks_.emplace(base, size);
+  used_ += rounded(size);
+  highWater_ = std::max(highWater_, *offset + rounded(size));
+  if (poison_) {
+    std::memset(space_->view(base), kPoison, rounded(size));
+    noteAllocation(device_, base, size);
+  }
+  return base;
+}
+
+bool Memory::release(void* ptr) {
+  const std::unique_lock lock(mutex_);
+  const auto block = blocks_.find(static_cast<const char*>(ptr));
+  if (block == blocks_.end()) {
+    return false;
+  }
+  const size_t bytes = rounded(block->second);
+  if (poison_) {
+    noteFree(block->first);
+    std::memset(space_->view(ptr), kPoison, bytes);
+  }
+  arena_.give(static_cast<size_t>(block->first - space_->base()), bytes);
+  used_ -= bytes;
+  blocks_.erase(block);
+  generation_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+std::optional<Block> Memory::find(const void* ptr) const {
+  const std::shared_lock lock(mutex_);
+  const auto next = blocks_.upper_bound(static_cast<const char*>(ptr));
+  if (next == blocks_.begin()) {
+    return std::nullopt;
+  }
+  const Block block{std::prev(next)->first, std::prev(next)->second};
+  return block.holds(ptr, 0) ? std::optional(block) : std::nullopt;
+}
+
+std::optional<Span> Memory::span(const void* ptr, size_t bytes) const {
+  const std::shared_lock lock(mutex_);
+  const auto next = blocks_.upper_bound(static_cast<const char*>(ptr));
+  if (next == blocks_.begin() || !Block{std::prev(next)->first, std::prev(next)->second}.holds(ptr, bytes)) {
+    return std::nullopt;
+  }
+  return Span{space_, space_->view(ptr)};
+}
+
+bool Memory::covered(const void* ptr) const {
+  const std::shared_lock lock(mutex_);
+  return std::ranges::any_of(retired_, [&](const auto& range) { return ptr >= range.first && ptr < range.second; });
+}
+
+void Memory::reset() {
+  const std::unique_lock lock(mutex_);
+  if (!space_) {
+    return;
+  }
+  if (highWater_ > 0) {
+    retired_.emplace_back(space_->base(), space_->base() + highWater_);
+    everReset_.store(true, std::memory_order_release);
+  }
+  begin_.store(nullptr, std::memory_order_release);
+  end_.store(nullptr, std::memory_order_release);
+  for (const auto& [base, size] : blocks_) {
+    if (poison_) {
+      noteFree(base);
+    }
+  }
+  space_->retire(highWater_);
+  space_.reset();
+  arena_ = Arena(total_);
+  blocks_.clear();
+  used_ = 0;
+  highWater_ = 0;
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+} // namespace openreg::sim

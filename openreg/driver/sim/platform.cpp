@@ -1,0 +1,36 @@
+// The machine: Linux.
+#include "platform.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <ctime>
+
+namespace openreg::sim {
+
+namespace {
+constexpr int64_t kNsPerSecond = 1'000'000'000;
+}
+
+int64_t nowNs() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * kNsPerSecond + time.tv_nsec;
+}
+
+int currentCpu() { return sched_getcpu(); }
+
+void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs) {
+  static_assert(sizeof(word) == sizeof(uint32_t), "a futex is a plain 32-bit word");
+  const timespec timeout{timeoutNs / kNsPerSecond, timeoutNs % kNsPerSecond};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, timeoutNs < 0 ? nullptr : &timeout, nullptr, 0);
+}
+
+void futexWakeAll(const std::atomic<uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+} // namespace openreg::sim

@@ -1,0 +1,50 @@
+// What the simulator needs of the machine: a pause, a clock, the current core, and sleeping on a word.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace openreg::sim {
+
+/// Tells the core that this is a spin loop.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+int64_t nowNs();
+
+/// The core that this thread runs on now.
+int currentCpu();
+
+/// Sleeps while `word` is `expected`, at most `timeoutNs` nanoseconds (negative: no limit). May return early.
+/// std::atomic::wait has no time limit and spins first, by rules of its own; hence the system call.
+void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs = -1);
+
+/// Wakes all who sleep on `word`.
+void futexWakeAll(const std::atomic<uint32_t>& word);
+
+/// How long a thread spins before it sleeps. Longer gains little: what costs is waking, and naps (Queue) avoid that.
+constexpr int64_t kSpinNs = 5'000;
+
+/// Spins for a while until `done()`. Gives up at once where the thread waited for was last seen on this core: it cannot
+/// run while we spin. (Without this rule each wait on a busy machine costs a whole time slice.)
+template <class Done>
+bool spinUntil(const std::atomic<int>& otherCpu, Done done) {
+  const int64_t end = nowNs() + kSpinNs;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (done()) {
+        return true;
+      }
+      relax();
+    }
+  } while (otherCpu.load(std::memory_order_relaxed) != currentCpu() && nowNs() < end);
+  return done();
+}
+
+} // namespace openreg::sim

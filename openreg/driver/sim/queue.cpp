@@ -1,0 +1,132 @@
+// The producers' half of the queue, and the worker's rest.
+#include "queue.h"
+
+#include <new>
+
+namespace openreg::sim {
+
+namespace {
+
+constexpr uint64_t recordBytes(size_t payload) {
+  return (sizeof(Queue::Header) + payload + sizeof(Queue::Slot) - 1) / sizeof(Queue::Slot) * sizeof(Queue::Slot);
+}
+
+} // namespace
+
+bool Queue::makeRoom(std::unique_lock<std::mutex>& lock, size_t payload) {
+  if (!ring_) {
+    ring_.reset(new Slot[kBytes / sizeof(Slot)]); // Not initialised: pages appear as they are used.
+  }
+  const Position head = submitted();
+  const uint64_t bytes = recordBytes(payload);
+  const uint64_t offset = head % kBytes;
+  const Position end = head + bytes + (offset + bytes > kBytes ? kBytes - offset : 0);
+  if (end - progressSeen_ <= kBytes) {
+    return true;
+  }
+  progressSeen_ = progress_.now();
+  if (end - progressSeen_ <= kBytes) {
+    return true;
+  }
+  lock.unlock(); // Whoever only wants to look at or destroy the stream must not wait for room.
+  nudge();
+  progress_.wait(end - kBytes);
+  lock.lock();
+  return false;
+}
+
+void* Queue::place(size_t payload, Kind kind) {
+  const Position head = submitted();
+  const uint64_t bytes = recordBytes(payload);
+  uint64_t offset = head % kBytes;
+  placedBytes_ = bytes;
+  unsigned char* ring = ring_.get()->bytes;
+  if (offset + bytes > kBytes) {
+    new (ring + offset) Header{static_cast<uint32_t>(kBytes - offset), Kind::Gap, nullptr};
+    placedBytes_ += kBytes - offset;
+    offset = 0;
+  }
+  placed_ = new (ring + offset) Header{static_cast<uint32_t>(bytes), kind, nullptr};
+  return placed_ + 1;
+}
+
+Position Queue::publish(std::unique_lock<std::mutex>& lock) {
+  const bool forWorker = placed_->kind == Kind::Command;
+  producerCpu_.store(currentCpu(), std::memory_order_relaxed);
+  const uint64_t before = head_.fetch_add(placedBytes_ << kStateBits);
+  const Position end = (before >> kStateBits) + placedBytes_;
+  lock.unlock(); // Before waking: the woken thread should find the lock free.
+  if ((before & kStateMask) != 0 && forWorker) {
+    if ((before & kAsleep) != 0 || end - progress_.now() > kBacklog) {
+      rouse();
+    }
+  }
+  return end;
+}
+
+void Queue::rouse() {
+  wake_.store(1);
+  futexWakeAll(wake_);
+}
+
+void Queue::nudge() {
+  const uint64_t head = head_.load();
+  if ((head & kStateMask) != 0 && (head >> kStateBits) != progress_.now()) {
+    rouse();
+  }
+}
+
+void Queue::endTurn(Position begin) {
+  const Position end = begin + recordBytes(0);
+  progress_.advance(end);
+  // The worker may have gone to sleep before our turn. It looks at `progress` after it has set its state, and we look at
+  // its state after having moved `progress`: one of the two sees the other.
+  const uint64_t head = head_.load();
+  if ((head & kStateMask) != 0 && ((head >> kStateBits) != end || closed_.load())) {
+    rouse();
+  }
+}
+
+Queue::Header* Queue::front(Position at) {
+  if (submitted() == at) {
+    return nullptr;
+  }
+  auto* header = std::launder(reinterpret_cast<Header*>(ring_.get()->bytes + at % kBytes));
+  return header->kind == Kind::Turn ? nullptr : header;
+}
+
+void Queue::rest(Position at) {
+  const Position seen = submitted();
+  if (progress_.now() != at || front(at) != nullptr) {
+    return;
+  }
+  const auto changed = [&] { return submitted() != seen || progress_.now() != at || finished(at); };
+  progress_.publishCpu();
+  if (spinUntil(producerCpu_, changed)) {
+    return;
+  }
+  wake_.store(0);
+  const bool nap = naps_ < kNaps;
+  uint64_t expected = seen << kStateBits;
+  if (!head_.compare_exchange_strong(expected, expected | (nap ? kNapping : kAsleep))) {
+    return; // Something was submitted in the last moment.
+  }
+  if (nap) {
+    ++naps_;
+    if (!changed() && wake_.load() == 0) {
+      futexWait(wake_, 0, kNapNs);
+    }
+  } else {
+    while (!changed() && wake_.load() == 0) {
+      futexWait(wake_, 0);
+    }
+  }
+  head_.fetch_and(~kStateMask);
+}
+
+void Queue::close() {
+  closed_.store(true);
+  rouse();
+}
+
+} // namespace openreg::sim

@@ -1,0 +1,44 @@
+// A device's addresses, and the private view through which device code reaches the bytes behind them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "mapping.h"
+
+namespace openreg::sim {
+
+/// Two mappings of equal size at a constant distance: `base()` has no access rights and is what host code gets to see,
+/// so that reading a device pointer on the host always faults; the view holds the bytes. No rights ever change.
+///
+/// Whoever works on the bytes shares ownership: a reset drops the device's own share, and the view goes away when the
+/// last copy that still runs is done with it.
+class Space {
+ public:
+  static constexpr size_t kAlignment = 2 << 20; ///< Size of a huge page.
+
+  /// Null if the machine has not enough addresses.
+  static std::shared_ptr<Space> reserve(size_t bytes);
+
+  char* base() const { return addresses_.begin(); }
+  size_t size() const { return addresses_.size(); }
+
+  /// Where device code finds what `ptr`, an address of this space, points to.
+  char* view(const void* ptr) const { return view_.begin() + (static_cast<const char*>(ptr) - base()); }
+
+  /// The view is to go; the first `used` bytes of addresses stay taken for ever, so that no later pointer equals a stale
+  /// one. The rest is given back.
+  void retire(size_t used) { addresses_.abandon(used); }
+
+ private:
+  Mapping addresses_;
+  Mapping view_;
+};
+
+/// Bytes of device memory that are safe to touch as long as this lives.
+struct Span {
+  std::shared_ptr<Space> space;
+  char* bytes = nullptr;
+};
+
+} // namespace openreg::sim

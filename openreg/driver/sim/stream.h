@@ -1,0 +1,117 @@
+// A stream: a queue and the worker thread that empties it.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "block_cache.h"
+#include "handle.h"
+#include "lookup.h"
+#include "queue.h"
+
+namespace openreg::sim {
+
+class Device;
+
+/// Priorities are kept and reported. They change nothing here: the host's scheduler decides which worker runs.
+constexpr int kLeastPriority = 0;
+constexpr int kGreatestPriority = -1;
+
+/// Has no thread until work is submitted that the caller cannot do itself. Objects are reused (HandleTable).
+class Stream : public Handled {
+ public:
+  /// Gives the stream to an owner, and a handle.
+  void open(Device& device, int priority);
+
+  /// Makes the handle invalid; work already submitted still runs. False if `expected` is not the handle any more.
+  bool close(uint64_t expected);
+  void close() { close(handle.load()); }
+
+  Device& device() const { return *device_.load(std::memory_order_acquire); }
+  int priority() const { return priority_.load(std::memory_order_relaxed); }
+
+  /// Queues a C made of `args`, with `extra` bytes of memory behind it. `expected` is the handle the caller was given:
+  /// compared under the lock, so that work never ends up in a stream with a new owner. `end` receives the position
+  /// behind the command.
+  template <class C, class... Args>
+  orError_t submitAt(uint64_t expected, Position& end, size_t extra, Args&&... args) {
+    std::unique_lock lock(queue_.mutex());
+    do {
+      if (handle.load(std::memory_order_relaxed) != expected) {
+        return invalidHandle("stream", "a stream", expected);
+      }
+    } while (!queue_.makeRoom(lock, sizeof(C) + extra));
+    if (!working_) [[unlikely]] {
+      startWorker();
+    }
+    void* place = queue_.place(sizeof(C) + extra, Queue::Kind::Command);
+    queue_.setCommand(new (place) C(std::forward<Args>(args)...));
+    end = queue_.publish(lock);
+    return orSuccess;
+  }
+
+  /// The same for a command that needs neither.
+  template <class C, class... Args>
+  orError_t submit(uint64_t expected, Args&&... args) {
+    Position end = 0;
+    return submitAt<C>(expected, end, 0, std::forward<Args>(args)...);
+  }
+
+  Position submitted() const { return queue_.submitted(); }
+  bool reached(Position position) const { return queue_.progress().reached(position); }
+  bool idle() const { return reached(submitted()); }
+
+  /// For one who polls: a worker that naps beside waiting work is woken.
+  void nudge() { queue_.nudge(); }
+
+  /// Blocks until the work before `position` is done, or `released()`.
+  template <class Released>
+  void wait(Position position, Released released) {
+    if (!reached(position)) {
+      queue_.nudge();
+      queue_.progress().wait(position, released);
+    }
+  }
+  void wait(Position position) {
+    wait(position, [] { return false; });
+  }
+  void interruptWaiters() { queue_.progress().interrupt(); }
+
+  /// For the worker.
+  BlockCache& blocks() { return blocks_; }
+
+ private:
+  friend class Turn;
+
+  void startWorker();
+  void work();
+
+  Queue queue_;
+  std::atomic<Device*> device_{nullptr};
+  std::atomic<int> priority_{0};
+  bool working_ = false; ///< Guarded by the queue's mutex.
+  BlockCache blocks_;    ///< The worker's own.
+};
+
+/// A host thread's own place in a stream's order. The constructor waits until all work submitted before is done; what
+/// is submitted after it waits for the destructor. In between the thread does its piece of the stream's work by itself,
+/// which on an idle stream needs no worker at all.
+class Turn {
+ public:
+  /// @param expected The handle the caller was given; if it is not valid any more there is no turn.
+  Turn(Stream& stream, uint64_t expected);
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  explicit operator bool() const { return held_; }
+
+ private:
+  Queue& queue_;
+  Position begin_ = 0;
+  bool held_ = false;
+};
+
+} // namespace openreg::sim

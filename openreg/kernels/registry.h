@@ -1,0 +1,26 @@
+// The kernels of the module "openreg". Adding a file to this folder is adding a kernel: it registers itself.
+#pragma once
+
+#include <span>
+
+#include "openreg_kernel.h"
+
+namespace openreg::kernels {
+
+/// All that have been registered. Complete once the library is loaded.
+std::span<const orKernelEntry> registered();
+
+/// Adds an entry; called while the library is being loaded, by one thread.
+void add(const orKernelEntry& entry);
+
+/// A static object of this type in a kernel's file makes a function of its argument struct the kernel `name`.
+template <class Args>
+class Register {
+ public:
+  template <class Kernel>
+  Register(const char* name, Kernel) {
+    add({name, [](const void* args, orKernelContext* context) { Kernel{}(*static_cast<const Args*>(args), *context); }, sizeof(Args)});
+  }
+};
+
+} // namespace openreg::kernels

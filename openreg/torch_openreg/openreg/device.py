@@ -1,0 +1,172 @@
+"""Devices: count, current, context, synchronise, properties, lazy initialisation."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+
+import torch
+from torch_openreg import _C
+
+__all__ = [
+    "current_device",
+    "device",
+    "device_count",
+    "get_device_properties",
+    "init",
+    "is_available",
+    "is_initialized",
+    "set_device",
+    "synchronize",
+]
+
+_initialized = False
+_initialization_lock = threading.Lock()
+
+
+# LITERALINCLUDE START: LAZY INIT
+def _is_in_bad_fork() -> bool:
+    """Whether this process was forked from one that had used a device. PyTorch asks before it seeds."""
+    return _C._in_bad_fork()
+
+
+def _lazy_init() -> None:
+    """Called by PyTorch before it makes the first tensor of this device, and by every function here that needs one.
+
+    Raises:
+        RuntimeError: In a forked child of a process that had used the device, or if there is no device.
+    """
+    global _initialized
+    if _is_in_bad_fork():
+        raise RuntimeError(
+            "Cannot re-initialize openreg in forked subprocess. To use openreg with multiprocessing, you must use the "
+            "'spawn' start method"
+        )
+    if _initialized:
+        return
+    with _initialization_lock:
+        _C._device_count_ensure_non_zero()
+        _C._register_fork_handler()
+        _initialized = True
+
+
+# LITERALINCLUDE END: LAZY INIT
+
+
+def init() -> None:
+    """Initialises PyTorch's side of the backend. Never needed: the first tensor does it. Safe to repeat.
+
+    Each device itself is initialised by the driver when it is first used.
+
+    Raises:
+        RuntimeError: In a forked child of a process that had used the device, or if there is no device.
+    """
+    _lazy_init()
+
+
+def is_initialized() -> bool:
+    """Whether :func:`init` has run in this process and its devices can be used."""
+    return _initialized and not _is_in_bad_fork()
+
+
+def is_available() -> bool:
+    """Whether there is a device. Starts nothing, and never raises."""
+    return device_count() > 0
+
+
+def device_count() -> int:
+    """Number of devices; 0 if the driver is missing or cannot tell. Starts nothing, and never raises."""
+    return _C._device_count()
+
+
+# LITERALINCLUDE START: DEVICE INDEX
+def _device_index(device: torch.device | str | int | None, function: str) -> int:
+    """The index of a device given in any of PyTorch's ways; None and ``"openreg"`` are the current device."""
+    _lazy_init()
+    if device is None:
+        return _C._current_device()
+    if isinstance(device, bool) or not isinstance(device, (int, str, torch.device)):
+        raise TypeError(
+            f"{function}: argument 'device' is {device!r}; expected an index, a string, a torch.device or None"
+        )
+    if isinstance(device, int):
+        index = device
+    else:
+        device = torch.device(device)
+        if device.type != "openreg":
+            raise ValueError(f"{function}: argument 'device' is {str(device)!r}; expected a device of type openreg")
+        index = _C._current_device() if device.index is None else device.index
+    count = _C._device_count()
+    if not 0 <= index < count:
+        raise ValueError(f"{function}: argument 'device' has index {index}; there are {count} openreg devices")
+    return index
+
+
+# LITERALINCLUDE END: DEVICE INDEX
+
+
+def current_device() -> int:
+    """Index of the calling thread's current device."""
+    _lazy_init()
+    return _C._current_device()
+
+
+def set_device(device: torch.device | str | int) -> None:
+    """Makes a device current on the calling thread. Prefer the context :class:`device`.
+
+    Args:
+        device: Which one.
+
+    Raises:
+        ValueError: If there is no such device.
+        TypeError: If it is not a device.
+    """
+    _C._set_device(_device_index(device, "set_device"))
+
+
+# LITERALINCLUDE START: DEVICE CONTEXT
+class device:
+    """Context in which a device is the calling thread's current one; the previous one comes back at its end.
+
+    Args:
+        device: Which one. None leaves the current device as it is.
+
+    Raises:
+        ValueError: If there is no such device.
+        TypeError: If it is not a device.
+    """
+
+    def __init__(self, device: torch.device | str | int | None) -> None:
+        self.idx = -1 if device is None else _device_index(device, "device")
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        _lazy_init()
+        self.prev_idx = _C._exchange_device(self.idx)
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        _C._exchange_device(self.prev_idx)
+
+
+# LITERALINCLUDE END: DEVICE CONTEXT
+
+
+def synchronize(device: torch.device | str | int | None = None) -> None:
+    """Blocks until the work of all streams of a device is done. Waits for no other device; releases the GIL.
+
+    Args:
+        device: Which one; the current device if None.
+
+    Raises:
+        torch.AcceleratorError: If a kernel of that device has failed since it was last asked.
+    """
+    _C._synchronize(_device_index(device, "synchronize"))
+
+
+def get_device_properties(device: torch.device | str | int | None = None) -> _C._DeviceProperties:
+    """Name, memory in bytes, version and number of processors of a device. Does not initialise it.
+
+    Args:
+        device: Which one; the current device if None.
+    """
+    return _C._get_device_properties(_device_index(device, "get_device_properties"))

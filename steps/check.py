@@ -1,0 +1,112 @@
+"""Checks what must hold of steps, regions and chapters. `--fix` rewrites the tables in the steps' README.md."""
+
+import posixpath
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from assemble import ROOT, Ladder, StepError, write
+from regions import RegionError, parse
+
+SHOWN = re.compile(r"^\s*[`:]{3,}\{(region|pyobject|wholefile|solution)\}[ \t]+(\S+)[ \t]*(.*?)\s*$", re.M)
+TABLE = re.compile(r"(?<=<!-- table start -->\n).*?(?=<!-- table end -->)", re.S)
+HEADER = re.compile(r'\A(?:#!.*\n)?\s*(?:"""(.*?)"""|/\*\*?(.*?)\*/|((?:(?://|# )[^\n]*\n)+))', re.S)
+DECORATION = re.compile(r"^[ \t]*(?://+|#|\*)?[ \t]?(?:@file.*|@brief )?", re.M)
+NO_HEADER = {"LICENSE": "BSD 3-Clause licence.", "py.typed": "Tells type checkers that the package has type hints."}
+
+
+def check_regions(ladder: Ladder) -> Iterator[str]:
+    """Markers are sound, few and used, and a chapter shows only what its step has."""
+    home, marks, total = {}, 0, 0
+    for path, source in {path: source for tree in ladder.trees for path, source in tree.items()}.items():
+        lines = parse(source.read_text(), path)
+        if path.startswith("openreg/"):
+            marks, total = marks + sum(bool(line.mark) for line in lines), total + len(lines)
+        for name in {name for line in lines for name in line.regions}:
+            if home.setdefault(name, path) != path:
+                yield f"{path}: region {name!r} is also in {home[name]}"
+    if marks and marks * 20 >= total:
+        yield f"openreg: {marks} of {total} lines are markers, and it must be less than 5 %"
+    grown = Counter(name for step in ladder.steps for name in step.grows)
+    for name, times in grown.items():
+        if name not in home or times > 1:
+            yield f"step.toml: region {name!r} is {'grown by two steps' if name in home else 'in no file'}"
+    shown, chapters = set(), {step.chapter: index for index, step in enumerate(ladder.steps)}
+    for page in sorted(ladder.root.glob("docs/**/*.md")):
+        at = chapters.get(page.stem, len(ladder.steps) - 1)
+        for kind, path, name in SHOWN.findall(page.read_text()):
+            where, lacks = f"{page.relative_to(ladder.root)}: shows {path} {name}".rstrip(), ladder.steps[at].name
+            shown.add(name)
+            if path not in ladder.trees[at]:
+                if kind == "region" or path in ladder.known:
+                    yield f"{where}, a file that step {lacks} lacks"
+                continue
+            text = ladder.text(at, path, keep_markers=True)
+            if kind == "region" and name not in {name for line in parse(text, path) for name in line.regions}:
+                yield f"{where}, a region that step {lacks} lacks"
+            if kind == "pyobject" and not re.search(rf"\b(def|class) {name.split('.')[-1]}\b|^{name}\b", text, re.M):
+                yield f"{where}, an object that step {lacks} lacks"
+    for name in sorted(home.keys() - shown - grown.keys()):
+        yield f"{home[name]}: no chapter shows region {name!r} and no step grows it"
+
+
+def check_whole(ladder: Ladder) -> Iterator[str]:
+    """The last step is the complete backend, file by file."""
+    last, at = ladder.trees[-1], len(ladder.steps) - 1
+    disk = [path for path in ladder.root.glob("openreg/**/*") if path.is_file() and not ladder.ignores(path)]
+    for path in sorted({path.relative_to(ladder.root).as_posix() for path in disk} - last.keys()):
+        yield f"{path}: {'a step replaces it' if path in ladder.known else 'no step adds it'}"
+    for path, source in last.items():
+        lines = [line.text for line in parse(source.read_text(), path) if line.text.strip() and not line.mark]
+        if source != ladder.root / path or lines != [x for x in ladder.text(at, path).splitlines() if x.strip()]:
+            yield f"{path}: differs between the last step and the complete tree"
+
+
+def why(path: str, text: str) -> str:
+    """Return the first sentence of a file's header comment."""
+    if not (header := HEADER.match(text)):
+        return NO_HEADER.get(posixpath.basename(path), "")
+    comment = DECORATION.sub("", next(filter(None, header.groups()))).strip()
+    return re.split(r"(?<=[.?!])\s|\n\s*\n", comment)[0].replace("\n", " ").replace("|", "\\|")
+
+
+def table(ladder: Ladder, index: int) -> str:
+    """Return the table of a step: each file added or grown, its lines, and what it is for."""
+    rows = "| file | lines | why |\n|---|---|---|\n"
+    for path, source in ladder.trees[index].items():
+        text, old = ladder.text(index, path), ""
+        if index and ladder.trees[index - 1].get(path) == source:
+            old = ladder.text(index - 1, path)
+        if text != old or not text:
+            lines = f"{text.count(chr(10)) - old.count(chr(10)):{'+' if old else ''}}"
+            link = posixpath.relpath(source.as_posix(), ladder.steps[index].folder.as_posix())
+            rows += f"| [{path}]({link}) | {lines} | {why(path, text)} |\n"
+    return rows
+
+
+def check_tables(ladder: Ladder, fix: bool) -> Iterator[str]:
+    """The tables are up to date, and each file says what it is for."""
+    for index, step in enumerate(ladder.steps):
+        readme, rows = step.folder / "README.md", table(ladder, index)
+        if fix:
+            write(readme, TABLE.sub(lambda _, rows=rows: rows, readme.read_text()))
+        if TABLE.findall(readme.read_text()) != [rows]:
+            yield f"steps/{step.name}/README.md: the table is not up to date; run: python steps/check.py --fix"
+        yield from (f"{file}: begins with no comment that says why" for file in re.findall(r"\[(.*)\].*\|  \|\n", rows))
+
+
+def problems(root: Path = ROOT, fix: bool = False) -> list[str]:
+    """Return everything that is wrong with the steps, regions and chapters of a repository."""
+    try:
+        if not (ladder := Ladder(root)).steps:
+            return ["there are no steps"]
+        return [*check_regions(ladder), *check_whole(ladder), *check_tables(ladder, fix)]
+    except (StepError, RegionError) as error:
+        return [str(error)]
+
+
+if __name__ == "__main__":
+    found = problems(fix="--fix" in sys.argv)
+    sys.exit("\n".join(found) if found else 0)

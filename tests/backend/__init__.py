@@ -1,0 +1,1 @@
+"""Tests of the PyTorch side, one file a mechanism."""

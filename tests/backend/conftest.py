@@ -1,0 +1,135 @@
+"""Fixtures: the devices, programs in processes of their own, and the simulator's gates."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+import torch
+import torch_openreg
+from contract.harness import Gate
+
+from .simulator import sim
+
+TESTS = Path(__file__).resolve().parents[1]
+SITE = Path(torch_openreg.__file__).resolve().parents[1]
+GateFunction = Callable[..., Gate]
+
+# What every program starts with.
+PRELUDE = """
+import os, sys, threading, time
+import torch, torch_openreg
+from contract.harness import Call, wait_until
+from backend.simulator import sim
+"""
+
+
+def child_environment(**env: str) -> dict[str, str]:
+    """Environment of a child process that finds the package under test and the tests' own modules."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), str(SITE)]), "PYTHONDONTWRITEBYTECODE": "1"} | env
+
+
+class ProgramFunction(Protocol):
+    """Type of the fixture `program`."""
+
+    def __call__(self, code: str, *, status: int | None = 0, timeout: float = 30, **env: str) -> str:
+        """Runs the code and returns what it printed, errors too."""
+
+
+@pytest.fixture(params=["openreg:0", "openreg:1"])
+def device(request: pytest.FixtureRequest) -> str:
+    """Each device in turn."""
+    return request.param
+
+
+@pytest.fixture
+def other_device(device: str) -> str:
+    """The one that `device` is not."""
+    return {"openreg:0": "openreg:1", "openreg:1": "openreg:0"}[device]
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProgramFunction]:
+    """Runs Python code in a process that has imported PyTorch and this backend and used neither."""
+    folder = tmp_path_factory.mktemp("programs")
+    server: list[subprocess.Popen[str]] = []
+
+    def program(code: str, *, status: int | None = 0, timeout: float = 30, **env: str) -> str:
+        if not server:
+            server.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "backend.server"],
+                    env=child_environment(),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+        files = {name: str(folder / name) for name in ("program", "stdout", "stderr")}
+        Path(files["program"]).write_text(PRELUDE + textwrap.dedent(code))
+        stdin, stdout = server[0].stdin, server[0].stdout
+        assert stdin and stdout
+        stdin.write(json.dumps({**files, "env": env, "timeout": timeout}) + "\n")
+        stdin.flush()
+        got = json.loads(stdout.readline())
+        said = Path(files["stdout"]).read_text() + Path(files["stderr"]).read_text()
+        ended = f"did not end within {timeout} s" if got is None else f"ended with status {got}, expected {status}"
+        assert got is not None and status in (None, got), f"the program {ended}; it printed:\n{said}"
+        return said
+
+    yield program
+    for process in server:
+        process.communicate(timeout=10)
+
+
+@pytest.fixture
+def gate() -> Iterator[GateFunction]:
+    """`gate(0, 1)` puts a closed gate on the default streams of the devices and returns when they stand at it.
+
+    What is queued on these devices afterwards runs once the gate has been opened, at the end of the test at the latest.
+    """
+    gates: list[Gate] = []
+
+    def close(*devices: int) -> Gate:
+        made = Gate(sim, os.environ.get("PYTEST_CURRENT_TEST", "test"), 30.0)
+        gates.append(made)
+        made.close(*(sim.default_stream(index) for index in devices))
+        made.wait_for(len(devices))
+        return made
+
+    yield close
+    for made in gates:
+        made.destroy()
+    for index in range(torch.openreg.device_count()):
+        torch.openreg.synchronize(index)
+
+
+@pytest.fixture(autouse=True)
+def first_device_is_current() -> Iterator[None]:
+    """A test that leaves another device current, or a global setting on, must not fail the next one."""
+    yield
+    torch.openreg.set_device(0)
+    torch.use_deterministic_algorithms(False)
+
+
+def free_memory() -> list[int]:
+    """Free bytes of each device."""
+    return [torch.openreg.mem_get_info(index)[0] for index in range(torch.openreg.device_count())]
+
+
+@pytest.fixture
+def nothing_leaks() -> Iterator[None]:
+    """The devices' memory in use is the same after the test."""
+    before = free_memory()
+    yield
+    if free_memory() != before:
+        gc.collect()  # takes a while, and is needed only where an exception's traceback holds a tensor
+    assert free_memory() == before

@@ -1,0 +1,20 @@
+"""What all tests share: the first lines of a run say what is tested."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Names the package under test and the driver."""
+    found = importlib.util.find_spec("torch_openreg")
+    where = Path(found.origin).parent if found and found.origin else "not installed: only tests/contract can pass"
+    torch = importlib.metadata.version("torch") if importlib.util.find_spec("torch") else "none"
+    return [f"torch_openreg: {where} (torch {torch}, driver {os.environ.get('OPENREG_DRIVER') or 'sim'})"]

@@ -1,0 +1,1 @@
+"""Tests of the contract in openreg.h, for any driver behind it."""

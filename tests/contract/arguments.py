@@ -1,0 +1,222 @@
+"""For every entry of the contract: arguments that make sense, and ways to spoil each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import header
+from .harness import OpenReg
+
+# Entries that a driver may leave out for now.
+OPTIONAL = tuple(name for name in header.entries() if name.startswith(("orIpc", "orActivity")))
+
+SIZE = 64
+
+
+class Arguments:
+    """Makes one good argument list after the other; streams, buffers and the like are shared."""
+
+    def __init__(self, api: OpenReg) -> None:
+        self.api = api
+        self.stream = api.stream()
+        self.event = api.record(self.stream)
+        api.synchronize(self.stream)
+        self.kernel = api.kernel("nothing")
+        self.module = api.get("orModuleLoad", api.probe_path.encode())
+        self.gate = api.gate()
+        self.device_memory = api.malloc(SIZE)
+        self.other_memory = api.malloc(SIZE, device=1)
+        self.host_memory = api.host(SIZE)
+        self.host_function = api.ffi.callback("orHostFn_t", lambda _: None)
+        self.activity_function = api.ffi.callback("orActivityFn_t", lambda _record, _data: None)
+
+    def _subscriber(self) -> Any:
+        out = self.api.ffi.new("orSubscriber_t*")
+        error = self.api.lib.orActivitySubscribe(out, self.activity_function, self.api.ffi.NULL)
+        return out[0] if error == 0 else self.api.ffi.cast("orSubscriber_t", 1)
+
+    def of(self, entry: str) -> list[Any]:
+        """Good arguments for an entry. What a call uses up (orFree, orStreamDestroy, …) is made for it."""
+        return [self._one(entry, parameter) for parameter in header.entries()[entry].parameters]
+
+    def _one(self, entry: str, parameter: header.Parameter) -> Any:
+        api, ffi = self.api, self.api.ffi
+        fresh: dict[tuple[str, str], Callable[[], Any]] = {
+            ("orStreamDestroy", "stream"): api.stream,
+            ("orEventDestroy", "event"): api.event,
+            ("orSimGateDestroy", "gate"): lambda: api.get("orSimGateCreate", b"another", 30.0),
+            ("orActivityUnsubscribe", "subscriber"): self._subscriber,
+            ("orFree", "ptr"): lambda: api.get("orMalloc", SIZE),
+            ("orFreeHost", "ptr"): lambda: api.get("orMallocHost", SIZE),
+            ("orModuleLoad", "name"): api.probe_path.encode,
+            ("orMemcpyPeer", "src"): lambda: api.pointer(self.other_memory),
+            ("orMemcpyPeerAsync", "src"): lambda: api.pointer(self.other_memory),
+            ("orLaunchKernel", "args"): lambda: ffi.NULL,
+        }
+        if (entry, parameter.name) in fresh:
+            return fresh[entry, parameter.name]()
+        if parameter.is_out:
+            return ffi.new(parameter.type)
+        by_name = {
+            "device": 0,
+            "peer": 1,
+            "dstDevice": 0,
+            "srcDevice": 1,
+            "size": SIZE,
+            "value": 0,
+            "priority": 0,
+            "flags": 0,
+            "name": b"nothing",
+            "entry": b"orMalloc",
+            "n": 0,
+            "error": 1,
+            "deadlineSeconds": 30.0,
+            "kernelMicroseconds": 0,
+            "copyMicroseconds": 0,
+            "argsSize": 0,
+            "pointers": ffi.NULL,
+            "pointerCount": 0,
+            "userData": ffi.NULL,
+            "kind": api.lib.orMemcpyDefault,
+            "dst": api.pointer(self.device_memory),
+            "ptr": api.pointer(self.device_memory),
+            "src": self.host_memory,
+        }
+        by_type = {
+            "orStream_t": self.stream,
+            "orEvent_t": self.event,
+            "orModule_t": self.module,
+            "orKernel_t": self.kernel,
+            "orSimGate_t": self.gate.handle,
+            "orHostFn_t": self.host_function,
+            "orActivityFn_t": self.activity_function,
+        }
+        if parameter.type in by_type:
+            return by_type[parameter.type]
+        if parameter.type == "orSubscriber_t":
+            return self._subscriber()
+        if parameter.type == "const orIpcMemHandle*":
+            return ffi.new("orIpcMemHandle*")
+        return by_name[parameter.name]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One argument of one entry, spoiled."""
+
+    entry: str
+    parameter: str
+    how: str
+    make: Callable[[Arguments], Any]
+    code: str
+
+    @property
+    def index(self) -> int:
+        """Which argument it is."""
+        return [parameter.name for parameter in header.entries()[self.entry].parameters].index(self.parameter)
+
+    def __str__(self) -> str:
+        return f"{self.entry}-{self.parameter}-{self.how}"
+
+
+# Patterns that no driver gives out: behind some of them lies nothing, behind others live memory.
+_PATTERNS = {
+    "one": lambda a: 1,
+    "small": lambda a: 0x1234,
+    "odd": lambda a: 0xDEADBEEF,
+    "all-ones": lambda a: 2**64 - 1,
+    "top-bit": lambda a: 2**63,
+    "host-memory": lambda a: a.api.address(a.host_memory),
+    "device-memory": lambda a: a.device_memory,
+}
+
+
+def _other_kinds(kind: str) -> dict[str, Callable[[Arguments], Any]]:
+    makers: dict[str, Callable[[Arguments], Any]] = {
+        "orStream_t": lambda a: a.stream,
+        "orEvent_t": lambda a: a.event,
+        "orModule_t": lambda a: a.module,
+        "orKernel_t": lambda a: a.kernel,
+        "orSimGate_t": lambda a: a.gate.handle,
+    }
+    return {f"a-{name[2:-2].lower()}": make for name, make in makers.items() if name != kind}
+
+
+def _destroyed(kind: str) -> Callable[[Arguments], Any] | None:
+    destroy = {"orStream_t": "orStreamDestroy", "orEvent_t": "orEventDestroy", "orSimGate_t": "orSimGateDestroy"}
+    if kind not in destroy:
+        return None
+
+    def make(arguments: Arguments) -> Any:
+        handle = arguments.of(destroy[kind])[0]
+        arguments.api.ok(arguments.api.call(destroy[kind], handle))
+        return handle
+
+    return make
+
+
+def _cast(kind: str, make: Callable[[Arguments], Any]) -> Callable[[Arguments], Any]:
+    return lambda arguments: arguments.api.ffi.cast(kind, make(arguments))
+
+
+def _of_handle(entry: str, parameter: header.Parameter) -> Iterator[Fault]:
+    makers = {"null": lambda a: 0} | _PATTERNS | _other_kinds(parameter.type)
+    destroyed = _destroyed(parameter.type)
+    if destroyed:
+        makers["destroyed"] = destroyed
+    for how, make in makers.items():
+        yield Fault(entry, parameter.name, how, _cast(parameter.type, make), "orErrorInvalidHandle")
+
+
+def _of_entry(entry: header.Entry) -> Iterator[Fault]:
+    for parameter in entry.parameters:
+        if parameter.type in header.HANDLES:
+            yield from _of_handle(entry.name, parameter)
+        elif parameter.type == "int" and parameter.name in ("device", "peer", "dstDevice", "srcDevice"):
+            numbers = {"minus-one": -1, "largest": 2**31 - 1, "smallest": -(2**31)}
+            for how, number in numbers.items():
+                yield Fault(entry.name, parameter.name, how, lambda _, n=number: n, "orErrorInvalidDevice")
+            yield Fault(entry.name, parameter.name, "count", lambda a: a.api.device_count, "orErrorInvalidDevice")
+        elif parameter.name == "kind":
+            for number in (5, 1000, 2**32 - 1):
+                yield Fault(entry.name, "kind", str(number), lambda _, n=number: n, "orErrorInvalidValue")
+        elif parameter.name == "flags":
+            for number in (1, 4, 0x80, 2**32 - 1):
+                yield Fault(entry.name, "flags", str(number), lambda _, n=number: n, "orErrorInvalidValue")
+        elif _must_not_be_null(entry.name, parameter):
+            yield Fault(entry.name, parameter.name, "null", _cast(parameter.type, lambda _: 0), "orErrorInvalidValue")
+
+
+def _must_not_be_null(entry: str, parameter: header.Parameter) -> bool:
+    may_be_null = {
+        ("orFree", "ptr"),
+        ("orFreeHost", "ptr"),
+        ("orPointerGetAttributes", "ptr"),
+        ("orLaunchKernel", "args"),
+        ("orLaunchKernel", "pointers"),
+    }
+    is_pointer = parameter.type.endswith("*") or parameter.type.endswith("Fn_t")
+    return is_pointer and parameter.name != "userData" and (entry, parameter.name) not in may_be_null
+
+
+def faults() -> Iterator[Fault]:
+    """Every argument of every entry, spoiled in every way that its type and name suggest."""
+    for entry in header.entries().values():
+        if entry.may_fail:
+            yield from _of_entry(entry)
+
+
+def stale_faults() -> Iterator[Fault]:
+    """Handles from before a reset of their device; `make` gives the handle that was made before."""
+    makers: dict[str, Callable[[Arguments], Any]] = {
+        "orStream_t": lambda a: a.stream,
+        "orEvent_t": lambda a: a.event,
+        "orModule_t": lambda a: a.module,
+        "orKernel_t": lambda a: a.kernel,
+    }
+    for entry in header.entries().values():
+        for parameter in entry.parameters:
+            if parameter.type in makers:
+                yield Fault(entry.name, parameter.name, "stale", makers[parameter.type], "orErrorInvalidHandle")

@@ -1,0 +1,176 @@
+"""Builds the driver library, chooses the driver, and gives every test a library in its first state."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import header
+from .harness import NotOfThisDriver, OpenReg
+
+HERE = Path(__file__).resolve().parent
+CompileFunction = Callable[..., Path]
+ChildFunction = Callable[..., subprocess.CompletedProcess[str]]
+
+PRELUDE = f"""
+import sys
+sys.path.insert(0, {str(HERE.parent)!r})
+from contract.harness import *
+api = connect()
+ffi, lib = api.ffi, api.lib
+"""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--driver=NAME`, which OPENREG_DRIVER says too; one run of pytest tests one driver."""
+    parser.addoption("--driver", default=None, help="driver of the contract tests: a name or the path of a library")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Names the markers."""
+    config.addinivalue_line("markers", "entry(name, case): tests a good or bad case of an entry of the contract")
+    config.addinivalue_line("markers", "sanitizer: builds and runs a program under a sanitizer, which takes its time")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Skips what needs gates and the like on a driver that has none."""
+    try:
+        return (yield)
+    except NotOfThisDriver as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def driver(request: pytest.FixtureRequest) -> str:
+    """The driver under test."""
+    return request.config.getoption("--driver", None) or os.environ.get("OPENREG_DRIVER") or "sim"
+
+
+def tool(name: str) -> str:
+    """A program of the virtual environment, else of the system."""
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.exists() else shutil.which(name)
+    assert found, f"{name} is not installed"
+    return found
+
+
+def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Runs a program and fails with its output if it fails."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+    return done
+
+
+def cmake_build(source: Path, build: Path, *options: str) -> None:
+    """Configures and builds; quick when there is nothing to do."""
+    build.mkdir(parents=True, exist_ok=True)
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    with (build / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ninja = f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"
+        run([tool("cmake"), "-S", source, "-B", build, "-GNinja", ninja, *launcher, *options])
+        run([tool("cmake"), "--build", build])
+
+
+def block(code: str) -> str:
+    """Code without its indentation, so that pieces can be joined."""
+    return textwrap.dedent(code).strip() + "\n"
+
+
+@pytest.fixture(scope="session")
+def library() -> Path:
+    """The library under test: OPENREG_LIBRARY, or build/driver brought up to date."""
+    given = os.environ.get("OPENREG_LIBRARY")
+    if given:
+        return Path(given)
+    build = header.ROOT / "build" / "driver"
+    cmake_build(header.ROOT / "openreg" / "driver", build, "-DCMAKE_BUILD_TYPE=Release")
+    return build / "libopenreg.so"
+
+
+@pytest.fixture(scope="session")
+def compile_library(tmp_path_factory: pytest.TempPathFactory, library: Path) -> CompileFunction:
+    """Compiles one source file to a shared library that finds the library under test."""
+
+    def compile_library(source: Path, *options: str, name: str | None = None) -> Path:
+        language = ["-std=c++20"] if source.suffix == ".cpp" else ["-std=c11"]
+        out = tmp_path_factory.mktemp("libraries") / f"{name or source.stem}.so"
+        compiler = os.environ.get("CXX", "c++") if source.suffix == ".cpp" else os.environ.get("CC", "cc")
+        link = [f"-L{library.parent}", "-lopenreg", f"-Wl,-rpath,{library.parent}"]
+        warnings = ["-Wall", "-Wextra", "-Werror"]
+        common = ["-O1", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{header.INCLUDE}"]
+        run([compiler, *language, *common, *warnings, *options, source, "-o", out, *link])
+        return out
+
+    return compile_library
+
+
+@pytest.fixture(scope="session")
+def probe_path(compile_library: CompileFunction) -> Path:
+    """The tests' own kernels as a module."""
+    return compile_library(HERE / "kernels" / "probe.cpp")
+
+
+@pytest.fixture(scope="session")
+def session_api(driver: str, library: Path, probe_path: Path) -> Iterator[OpenReg]:
+    """The library, loaded once with the driver under test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENREG_DRIVER", driver)
+        patch.delenv("OPENREG_SIM", raising=False)
+        patch.setenv("OPENREG_TEST_LIBRARY", str(library))
+        patch.setenv("OPENREG_TEST_PROBE", str(probe_path))
+        yield OpenReg(str(library))
+
+
+@pytest.fixture
+def api(session_api: OpenReg) -> Iterator[OpenReg]:
+    """The library in its first state; after the test all device memory must have been given back."""
+    yield session_api
+    leaks = session_api.clean_up()
+    assert not leaks, leaks
+
+
+@pytest.fixture
+def lib(api: OpenReg) -> Any:
+    """The entries themselves."""
+    return api.lib
+
+
+@pytest.fixture
+def ffi(api: OpenReg) -> Any:
+    """cffi with the header's declarations."""
+    return api.ffi
+
+
+@pytest.fixture(scope="session")
+def run_child(driver: str, library: Path, probe_path: Path) -> ChildFunction:
+    """Runs Python code in a fresh process in which `api`, `ffi` and `lib` are ready; it must succeed by default."""
+
+    def run_child(
+        code: str, env: dict[str, str] | None = None, code_expected: int | None = 0, timeout: float = 60
+    ) -> subprocess.CompletedProcess[str]:
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")}
+        variables |= {
+            "OPENREG_DRIVER": driver,
+            "OPENREG_TEST_LIBRARY": str(library),
+            "OPENREG_TEST_PROBE": str(probe_path),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        } | (env or {})
+        command = [sys.executable, "-c", PRELUDE + textwrap.dedent(code)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, timeout=timeout)
+        if code_expected is not None:
+            said = f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+            assert done.returncode == code_expected, said
+        return done
+
+    return run_child

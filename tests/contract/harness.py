@@ -1,0 +1,421 @@
+"""The library as the tests use it: loaded through its own header, with short ways to make things and to wait.
+
+Child processes import this module too, so it needs nothing of pytest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any
+
+import cffi
+
+from . import header
+
+# A gate that nobody opens fails its stream after this long, so that a fault cannot hang the tests.
+DEADLINE = 30.0
+# How long a call that must block is watched. Too short a time could only overlook a fault, never report one.
+WATCH = 0.05
+
+READ, WRITE = 1, 2
+
+
+class Failure(AssertionError):
+    """A call did not return what it had to."""
+
+
+class NotOfThisDriver(Exception):
+    """The driver under test lacks what a test needs; the simulator never does."""
+
+
+class Call:
+    """A call in a thread of its own, for calls that are expected to block."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._started = threading.Event()
+
+        def run() -> None:
+            self._started.set()
+            try:
+                self._result = function()
+            except BaseException as error:
+                self._error = error
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+        self._started.wait()
+
+    def blocks(self) -> bool:
+        """True if the call has not returned after a moment."""
+        self._thread.join(WATCH)
+        return self._thread.is_alive()
+
+    def result(self, timeout: float = DEADLINE) -> Any:
+        """What the call returned; it must return by itself."""
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            raise Failure(f"the call has not returned after {timeout} s")
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+class Gate:
+    """A gate of the simulator; as a context it is opened and destroyed at the end."""
+
+    def __init__(self, api: OpenReg, name: str, deadline: float) -> None:
+        self.api = api
+        self.handle = api.get("orSimGateCreate", name.encode(), deadline)
+
+    def close(self, *streams: Any) -> Gate:
+        """Puts the gate on the streams."""
+        for stream in streams:
+            self.api.ok(self.api.lib.orSimStreamGate(stream, self.handle))
+        return self
+
+    def open(self) -> None:
+        """Lets everybody through."""
+        self.api.ok(self.api.lib.orSimGateOpen(self.handle))
+
+    @property
+    def waiting(self) -> int:
+        """How many streams stand at the gate."""
+        count = self.api.ffi.new("int*")
+        self.api.ok(self.api.lib.orSimGateWaiting(self.handle, count))
+        return count[0]
+
+    def wait_for(self, streams: int = 1) -> None:
+        """Returns once so many streams stand at the gate."""
+        wait_until(lambda: self.waiting == streams, f"{streams} streams stand at the gate")
+
+    def destroy(self) -> None:
+        """Opens the gate and gives its handle back; a second time does nothing."""
+        if self.handle is not None:
+            self.api.ok(self.api.lib.orSimGateDestroy(self.handle))
+            self.handle = None
+
+    def __enter__(self) -> Gate:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.destroy()
+
+
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = DEADLINE) -> None:
+    """Polls until something that must happen has happened."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise Failure(f"still not true after {seconds} s: {what}")
+        time.sleep(0.0005)
+
+
+def in_forked_child(function: Callable[[], Any]) -> None:
+    """Forks, calls the function in the child, and fails if that failed."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            function()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status != 0:
+        raise Failure(f"the forked child ended with {status}")
+
+
+class OpenReg:
+    """libopenreg.so behind its header, with errors turned into exceptions where a test wants no error."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.ffi = cffi.FFI()
+        self.ffi.cdef(header.declarations())
+        self.lib: Any = self.ffi.dlopen(path)
+        self.errors: dict[str, int] = dict(self.ffi.typeof("orError_t").relements)
+        self.probe_path = os.environ.get("OPENREG_TEST_PROBE", "")
+        self._gates: list[Gate] = []
+        self._buffers: dict[int, int] = {}
+        self._pinned: list[int] = []
+        self._kernels: dict[tuple[int, str, str], Any] = {}
+        self._alive: list[Any] = []
+
+    # -------------------------------------------------------------------------------------------------------- errors
+
+    def name(self, error: int) -> str:
+        """The enumerator's name, from the header and not from the library."""
+        return {value: name for name, value in self.errors.items()}.get(error, f"unknown error {error}")
+
+    def message(self) -> str:
+        """Text of the calling thread's last error."""
+        return self.ffi.string(self.lib.orGetLastErrorMessage()).decode()
+
+    def ok(self, error: int) -> None:
+        """Raises unless the call succeeded."""
+        if error != 0:
+            raise Failure(f"{self.name(error)}: {self.message()}")
+
+    def check(self, error: int, code: str, *text: str) -> str:
+        """Asserts the code a call returned and what the message says; each text is a regular expression."""
+        got = self.name(error)
+        message = self.message() if error not in (0, self.errors["orErrorNotReady"]) else ""
+        assert got == code, f"expected {code}, got {got} ({message})"
+        for pattern in text:
+            assert re.search(pattern, message), f"the message lacks {pattern!r}: {message!r}"
+        return message
+
+    def call(self, entry: str, *args: Any) -> int:
+        """Calls an entry by name."""
+        return getattr(self.lib, entry)(*args)
+
+    def get(self, entry: str, *args: Any) -> Any:
+        """Calls an entry whose first argument receives the result, and returns that."""
+        out = self.ffi.new(header.entries()[entry].parameters[0].type)
+        error = self.call(entry, out, *args)
+        lacks = error == self.errors["orErrorNotImplemented"] and entry.startswith("orSim")
+        if lacks and os.environ.get("OPENREG_DRIVER") != "sim":
+            raise NotOfThisDriver(self.message())
+        self.ok(error)
+        return out[0]
+
+    # ------------------------------------------------------------------------------------------------------- devices
+
+    @property
+    def device_count(self) -> int:
+        """Number of devices."""
+        return self.get("orGetDeviceCount")
+
+    def use(self, device: int) -> None:
+        """Sets the calling thread's current device."""
+        self.ok(self.lib.orSetDevice(device))
+
+    def on(self, device: int, entry: str, *args: Any) -> Any:
+        """`get` while `device` is current."""
+        before = self.get("orGetDevice")
+        self.use(device)
+        try:
+            return self.get(entry, *args)
+        finally:
+            self.use(before)
+
+    def memory(self, device: int = 0) -> tuple[int, int]:
+        """Free and total bytes."""
+        free, total = self.ffi.new("size_t*"), self.ffi.new("size_t*")
+        self.ok(self.lib.orMemGetInfo(free, total, device))
+        return free[0], total[0]
+
+    # ------------------------------------------------------------------------------------------- streams and events
+
+    def default_stream(self, device: int = 0) -> Any:
+        """The default stream of a device."""
+        return self.get("orStreamGetDefault", device)
+
+    def stream(self, device: int = 0) -> Any:
+        """A new stream."""
+        return self.on(device, "orStreamCreate")
+
+    def event(self, device: int = 0, flags: int = 0) -> Any:
+        """A new event."""
+        return self.on(device, "orEventCreateWithFlags", flags)
+
+    def record(self, stream: Any, event: Any = None, device: int = 0) -> Any:
+        """Records an event, by default a new one, and returns it."""
+        event = event if event is not None else self.event(device)
+        self.ok(self.lib.orEventRecord(event, stream))
+        return event
+
+    def synchronize(self, stream: Any) -> None:
+        """Waits for a stream."""
+        self.ok(self.lib.orStreamSynchronize(stream))
+
+    def is_done(self, stream: Any) -> bool:
+        """What orStreamQuery says."""
+        error = self.lib.orStreamQuery(stream)
+        if error != self.errors["orErrorNotReady"]:
+            self.ok(error)
+        return error == 0
+
+    def is_complete(self, event: Any) -> bool:
+        """What orEventQuery says."""
+        error = self.lib.orEventQuery(event)
+        if error != self.errors["orErrorNotReady"]:
+            self.ok(error)
+        return error == 0
+
+    def gate(self, *streams: Any, name: str = "test", deadline: float = DEADLINE) -> Gate:
+        """A closed gate on the streams."""
+        gate = Gate(self, name, deadline)
+        self._gates.append(gate)
+        return gate.close(*streams)
+
+    # -------------------------------------------------------------------------------------------------------- memory
+
+    def pointer(self, address: int) -> Any:
+        """An address as the header's functions take it."""
+        return self.ffi.cast("void*", address)
+
+    def address(self, pointer: Any) -> int:
+        """The number of a pointer or handle."""
+        return int(self.ffi.cast("uintptr_t", pointer))
+
+    def malloc(self, size: int, device: int = 0) -> int:
+        """Device memory, freed after the test unless the test frees it."""
+        address = self.address(self.on(device, "orMalloc", size))
+        self._buffers[address] = device
+        return address
+
+    def free(self, address: int) -> int:
+        """Frees device memory; returns the error."""
+        self._buffers.pop(address, None)
+        return self.lib.orFree(self.pointer(address))
+
+    def malloc_host(self, size: int, device: int = 0) -> int:
+        """Pinned memory, freed after the test unless the test frees it."""
+        address = self.address(self.on(device, "orMallocHost", size))
+        self._pinned.append(address)
+        return address
+
+    def free_host(self, address: int) -> int:
+        """Frees pinned memory; returns the error."""
+        if address in self._pinned:
+            self._pinned.remove(address)
+        return self.lib.orFreeHost(self.pointer(address))
+
+    def host(self, data: bytes | int) -> Any:
+        """Pageable host memory that lives until the end of the test."""
+        memory = self.ffi.new("unsigned char[]", data)
+        self._alive.append(memory)
+        return memory
+
+    def view(self, address: int, size: int) -> Any:
+        """Pinned memory as a buffer."""
+        return self.ffi.buffer(self.pointer(address), size)
+
+    def write(self, address: int, data: bytes) -> None:
+        """Copies bytes to device memory and waits, in the order of the default stream of the memory's device."""
+        self.copy(address, self.ffi.from_buffer(data), len(data), self.lib.orMemcpyHostToDevice, address)
+
+    def read(self, address: int, size: int) -> bytes:
+        """Copies bytes from device memory and waits, in the order of the default stream of the memory's device."""
+        data = bytearray(size)
+        self.copy(self.ffi.from_buffer(data), address, size, self.lib.orMemcpyDeviceToHost, address)
+        return bytes(data)
+
+    def copy(self, dst: Any, src: Any, size: int, kind: int, device_pointer: int) -> None:
+        """A synchronous copy on the default stream of the device that a pointer belongs to."""
+        dst, src = (self.pointer(end) if isinstance(end, int) else end for end in (dst, src))
+        stream = self.default_stream(self.get("orPointerGetAttributes", self.pointer(device_pointer)).device)
+        self.ok(self.lib.orMemcpyWithStream(dst, src, size, kind, stream))
+
+    def read_words(self, address: int, count: int = 1) -> list[int]:
+        """Device memory as 64-bit integers."""
+        return list(struct.unpack(f"<{count}q", self.read(address, 8 * count)))
+
+    def write_words(self, address: int, *values: int) -> None:
+        """Writes 64-bit integers to device memory."""
+        self.write(address, struct.pack(f"<{len(values)}q", *values))
+
+    # ------------------------------------------------------------------------------------------------------- kernels
+
+    def kernel(self, name: str, device: int = 0, module: str | None = None) -> Any:
+        """A kernel, by default of the tests' own module (kernels/probe.cpp)."""
+        key = (device, module or self.probe_path, name)
+        if key not in self._kernels:
+            handle = self.on(device, "orModuleLoad", key[1].encode())
+            self._kernels[key] = self.get("orModuleGetKernel", handle, name.encode())
+        return self._kernels[key]
+
+    def pointer_args(self, *pointers: tuple[int, int, int, int]) -> Any:
+        """Descriptors from (offset, access, lower, extent)."""
+        return self.ffi.new("orPointerArg[]", [list(pointer) for pointer in pointers]) if pointers else self.ffi.NULL
+
+    def launch(
+        self,
+        kernel: Any,
+        args: bytes,
+        pointers: Iterable[tuple[int, int, int, int]],
+        stream: Any,
+    ) -> int:
+        """Launches and returns the error; the arguments die with this call, as the contract allows."""
+        pointers = list(pointers)
+        return self.lib.orLaunchKernel(kernel, args, len(args), self.pointer_args(*pointers), len(pointers), stream)
+
+    def append(self, log: int, value: int, stream: Any, device: int = 0) -> None:
+        """Queues a kernel that appends a number to a log in device memory: log[0] counts what follows."""
+        args = struct.pack("<Qq", log, value)
+        self.ok(self.launch(self.kernel("append", device), args, [(0, READ | WRITE, 0, 8 * LOG_WORDS)], stream))
+
+    def log(self, device: int = 0) -> int:
+        """An empty log for `append`."""
+        log = self.malloc(8 * LOG_WORDS, device)
+        self.write_words(log, 0)
+        return log
+
+    def read_log(self, log: int) -> list[int]:
+        """What has been appended. Reading drains only the default stream of the log's device."""
+        words = self.read_words(log, LOG_WORDS)
+        return words[1 : 1 + words[0]]
+
+    def fail_on_device(self, stream: Any, text: str = "index 7 out of range", device: int = 0) -> None:
+        """Queues a kernel that reports an error of its own."""
+        args = struct.pack("<q56s", self.errors["orErrorAssert"], text.encode())
+        self.ok(self.launch(self.kernel("report", device), args, [], stream))
+
+    def host_function(self, stream: Any, function: Callable[[], None]) -> None:
+        """Queues a function of the host."""
+        callback = self.ffi.callback("orHostFn_t", lambda _: function())
+        self._alive.append(callback)
+        self.ok(self.lib.orLaunchHostFunc(stream, callback, self.ffi.NULL))
+
+    # ------------------------------------------------------------------------------------------------------ clean-up
+
+    def forget(self, device: int) -> None:
+        """Resets a device and forgets what lived on it."""
+        self.ok(self.lib.orDeviceReset(device))
+        self._kernels = {key: kernel for key, kernel in self._kernels.items() if key[0] != device}
+        self._buffers = {address: owner for address, owner in self._buffers.items() if owner != device}
+
+    def clean_up(self) -> list[str]:
+        """Brings everything into its first state; returns the devices whose memory was not all given back."""
+        for gate in self._gates:
+            gate.destroy()
+        for address in self._buffers:
+            self.ok(self.lib.orFree(self.pointer(address)))
+        for address in self._pinned:
+            self.ok(self.lib.orFreeHost(self.pointer(address)))
+        self._gates, self._buffers, self._pinned = [], {}, []
+        leaks = []
+        for device in range(self.device_count):
+            self.lib.orSimSetDelay(device, 0, 0)
+            if self.get("orDeviceGetState", device) and self.lib.orDeviceSynchronize(device) == 0:
+                free, total = self.memory(device)
+                if free != total:
+                    leaks.append(f"device {device}: {total - free} bytes are still allocated")
+            self.forget(device)
+        self._alive = []
+        self.use(0)
+        self.lib.orGetLastError()
+        return leaks
+
+
+# 64-bit words of a log: a counter and room for 255 numbers.
+LOG_WORDS = 256
+
+
+def connect() -> OpenReg:
+    """In a child process: the library and the driver that the parent tests."""
+    return OpenReg(os.environ["OPENREG_TEST_LIBRARY"])

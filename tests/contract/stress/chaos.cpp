@@ -1,0 +1,143 @@
+// Calls in no order.
+#include "chaos.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "kernels/fill.h"
+#include "kernels/pointers.h"
+#include "openreg_sim.h"
+
+namespace stress {
+
+namespace {
+
+constexpr size_t kSlots = 16;
+constexpr size_t kBytes = 4096;
+
+/// Handles and pointers of every thread; each may be stale at any time.
+struct Shelf {
+  std::array<std::atomic<orStream_t>, kSlots> streams{};
+  std::array<std::atomic<orEvent_t>, kSlots> events{};
+  std::array<std::atomic<orKernel_t>, kSlots> kernels{};
+  std::array<std::atomic<orSimGate_t>, kSlots> gates{};
+  std::array<std::atomic<void*>, kSlots> memory{};
+};
+
+class Imp {
+ public:
+  Imp(Shelf& shelf, int devices, uint64_t seed) : shelf_(shelf), devices_(devices), engine_(seed) {}
+
+  void act() {
+    orSetDevice(static_cast<int>(random(static_cast<uint64_t>(devices_))));
+    switch (random(24)) {
+      case 0: put(shelf_.streams, [](orStream_t* made) { return orStreamCreate(made); }); break;
+      case 1: orStreamDestroy(any(shelf_.streams)); break;
+      case 2: put(shelf_.events, [](orEvent_t* made) { return orEventCreate(made); }); break;
+      case 3: orEventDestroy(any(shelf_.events)); break;
+      case 4: put(shelf_.memory, [](void** made) { return orMalloc(made, kBytes); }); break;
+      case 5: orFree(any(shelf_.memory)); break;
+      case 6: put(shelf_.kernels, &loadKernel); break;
+      case 7: case 8: case 9: launch(); break;
+      case 10: case 11: orEventRecord(any(shelf_.events), any(shelf_.streams)); break;
+      case 12: orStreamWaitEvent(any(shelf_.streams), any(shelf_.events), 0); break;
+      case 13: orEventSynchronize(any(shelf_.events)); break;
+      case 14: orStreamSynchronize(any(shelf_.streams)); break;
+      case 15: orMemcpyWithStream(host_.data(), any(shelf_.memory), kBytes, orMemcpyDefault, any(shelf_.streams)); break;
+      case 16: orMemcpyWithStream(any(shelf_.memory), host_.data(), kBytes, orMemcpyHostToDevice, any(shelf_.streams)); break;
+      case 17: orMemsetAsync(any(shelf_.memory), 7, kBytes, any(shelf_.streams)); break;
+      case 18: orMemcpyPeerAsync(any(shelf_.memory), 0, any(shelf_.memory), 1, kBytes, any(shelf_.streams)); break;
+      case 19: put(shelf_.gates, [](orSimGate_t* made) { return orSimGateCreate(made, "chaos", 0.002); }); break;
+      case 20: orSimStreamGate(any(shelf_.streams), any(shelf_.gates)); break;
+      case 21: random(2) == 0 ? orSimGateOpen(any(shelf_.gates)) : orSimGateDestroy(any(shelf_.gates)); break;
+      case 22: rare(); break;
+      default: orEventQuery(any(shelf_.events)); orStreamQuery(any(shelf_.streams)); break;
+    }
+  }
+
+ private:
+  uint64_t random(uint64_t below) { return engine_() % below; }
+
+  template <class H>
+  H any(std::array<std::atomic<H>, kSlots>& handles) {
+    return handles[random(kSlots)].load();
+  }
+
+  template <class H, class Make>
+  void put(std::array<std::atomic<H>, kSlots>& handles, Make make) {
+    H made = nullptr;
+    if (make(&made) == orSuccess) {
+      require(made != nullptr || std::is_same_v<H, orStream_t>, "a call that succeeds gives something");
+      handles[random(kSlots)].store(made);
+    }
+  }
+
+  static orError_t loadKernel(orKernel_t* kernel) {
+    orModule_t module = nullptr;
+    const orError_t error = orModuleLoad(&module, "openreg");
+    return error != orSuccess ? error : orModuleGetKernel(kernel, module, "fill");
+  }
+
+  void launch() {
+    openreg::kernels::FillArgs args{};
+    args.dst = any(shelf_.memory);
+    args.elementSize = 8;
+    args.dims = 1;
+    args.sizes[0] = kBytes / 8;
+    args.strides[0] = 8;
+    const orPointerArg pointer = openreg::kernels::contiguousPointer(0, orAccessWrite, kBytes);
+    orLaunchKernel(any(shelf_.kernels), &args, sizeof(args), &pointer, 1, any(shelf_.streams));
+  }
+
+  void rare() {
+    const int device = static_cast<int>(random(static_cast<uint64_t>(devices_)));
+    switch (random(6)) {
+      case 0: orSimLoseDevice(device); break;
+      case 1: orDeviceSynchronize(device); break;
+      default: check(orDeviceReset(device), "orDeviceReset"); break; // Often, as most devices have failed by then.
+    }
+  }
+
+  Shelf& shelf_;
+  int devices_;
+  std::mt19937_64 engine_;
+  std::vector<char> host_ = std::vector<char>(kBytes);
+};
+
+} // namespace
+
+void playChaos(uint64_t seed, int threads, int operations) {
+  int devices = 0;
+  CHECK(orGetDeviceCount(&devices));
+  Shelf shelf;
+  std::vector<std::thread> imps;
+  for (int i = 0; i < threads; ++i) {
+    imps.emplace_back([&, i] {
+      Imp imp(shelf, devices, seed * 1000 + static_cast<uint64_t>(i));
+      for (int n = 0; n < operations; ++n) {
+        imp.act();
+      }
+    });
+  }
+  for (std::thread& imp : imps) {
+    imp.join();
+  }
+  for (int device = 0; device < devices; ++device) {
+    CHECK(orDeviceReset(device));
+    size_t free = 0;
+    size_t total = 0;
+    CHECK(orMemGetInfo(&free, &total, device));
+    require(free == total, "all memory is free after a reset");
+    int active = -1;
+    CHECK(orDeviceReset(device));
+    CHECK(orDeviceGetState(&active, device));
+    require(active == 0, "a device is unused after a reset");
+  }
+}
+
+} // namespace stress

@@ -1,0 +1,112 @@
+"""What the driver costs when nobody uses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .conftest import block
+
+USES = {
+    "streams and copies": """
+        for device in (0, 1):
+            for _ in range(8):
+                stream, buffer = api.stream(device), api.malloc(1 << 16, device)
+                api.ok(lib.orMemsetAsync(api.pointer(buffer), 1, 1 << 16, stream))
+                api.append(api.log(device), 1, stream, device)
+                api.synchronize(stream)
+    """,
+    "a thread that waits": """
+        stream = api.stream()
+        gate = api.gate(stream)
+        event = api.record(stream)
+        calls = [
+            Call(lambda: lib.orStreamSynchronize(stream)),
+            Call(lambda: lib.orEventSynchronize(event)),
+            Call(lambda: lib.orDeviceSynchronize(0)),
+        ]
+        gate.wait_for(1)
+    """,
+    "streams that wait for an event": """
+        first, second = api.stream(), api.stream(1)
+        gate = api.gate(first)
+        api.ok(lib.orStreamWaitEvent(second, api.record(first), 0))
+        gate.wait_for(1)
+    """,
+    "a failed device": "api.fail_on_device(api.default_stream()); lib.orDeviceSynchronize(0)",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_no_processor_time_is_used_when_idle(run_child: Any, use: str) -> None:
+    run_child(
+        block(USES[use])
+        + block("""
+        import resource, time
+        def used():
+            usage = resource.getrusage(resource.RUSAGE_SELF)
+            return usage.ru_utime + usage.ru_stime
+        time.sleep(0.05)
+        before = used()
+        time.sleep(0.5)
+        milliseconds = 1000 * (used() - before)
+        assert milliseconds <= 20, f"{milliseconds} ms"
+        """)
+    )
+
+
+def test_reserved_addresses_cost_no_memory(run_child: Any) -> None:
+    run_child(
+        """
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * 4096
+        before = resident()
+        buffers = [api.malloc(1 << 30, device) for device in (0, 1)]
+        assert resident() - before < 64 << 20
+        for buffer in buffers:
+            api.ok(api.free(buffer))
+        """,
+        env={"OPENREG_SIM": "memory=4GiB"},
+    )
+
+
+def test_freed_memory_goes_back_to_the_system_after_a_reset(run_child: Any) -> None:
+    run_child(
+        """
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * 4096
+        api.malloc(8)
+        before = resident()
+        buffer = api.malloc(128 << 20)
+        api.ok(lib.orMemset(api.pointer(buffer), 1, 128 << 20))
+        api.forget(0)
+        assert resident() - before < 64 << 20
+        """
+    )
+
+
+def test_mapped_memory_does_not_grow_with_the_number_of_resets(run_child: Any) -> None:
+    run_child(
+        """
+        import os
+        def maps():
+            with open("/proc/self/maps") as file:
+                return len(file.readlines())
+        def once():
+            for device in (0, 1):
+                buffer = api.malloc(1 << 20, device)
+                stream = api.stream(device)
+                api.ok(lib.orMemsetAsync(api.pointer(buffer), 1, 1 << 20, stream))
+                api.synchronize(stream)
+                api.forget(device)
+            return maps(), len(os.listdir("/proc/self/fd"))
+        for _ in range(5):
+            first = once()
+        for _ in range(50):
+            last = once()
+        assert last[0] <= first[0] + 4 and last[1] == first[1], (first, last)
+        """
+    )

@@ -1,0 +1,209 @@
+"""The directives show what they say, and each fault of a chapter fails the build with a sentence that names it."""
+
+from __future__ import annotations
+
+import html
+import re
+import zipfile
+
+import pytest
+
+from .conftest import Project
+
+REGION = "```{{region}} openreg/device.h {}\n```\n"
+
+
+def _code(page: str) -> str:
+    """The text of all code blocks of a page."""
+    blocks = re.findall(r"<pre>(.*?)</pre>", page, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]+>", "", "\n".join(blocks)))
+
+
+def test_the_tiny_project_builds_without_a_warning(project: Project) -> None:
+    outcome = project.build()
+    assert (outcome.code, outcome.messages) == (0, "")
+
+
+def test_a_region_is_the_one_of_exactly_that_name(project: Project) -> None:
+    code = _code(project.build(REGION.format("GUARD")).page())
+    assert "struct Guard" in code
+    assert "extra" not in code
+
+
+def test_a_region_is_dedented_and_has_no_markers(project: Project) -> None:
+    code = _code(project.build(REGION.format("GUARD") + REGION.format("LATER")).page())
+    assert "\nint stream();" in "\n" + code
+    assert "LITERALINCLUDE" not in code
+
+
+def test_parts_of_a_region_are_joined_by_an_ellipsis(project: Project) -> None:
+    code = _code(project.build(REGION.format("PARTS")).page())
+    assert "int first_part();\n\n// …\n\nint second_part();" in code
+    assert "between" not in code
+
+
+def test_a_chapter_shows_a_file_as_its_step_has_it(project: Project) -> None:
+    text = REGION.format("GUARD") + "```{wholefile} openreg/device.h\n```\n"
+    early = _code(project.build(text, "guide/01-first").page("guide/01-first"))
+    assert "stream" not in early
+    assert "later.h" not in early
+    late = _code(project.build(text).page())
+    assert late.count("stream") == 2
+    assert "later.h" in late
+
+
+def test_a_caption_leads_to_the_page_of_the_file_at_the_region(project: Project) -> None:
+    outcome = project.build(REGION.format("GUARD EXTRA"))
+    assert 'href="../source/openreg/device.h.html#region-guard-extra"' in outcome.page()
+    source = outcome.page("source/openreg/device.h")
+    assert 'id="region-guard-extra"' in source
+    assert "LITERALINCLUDE" not in source
+
+
+def test_a_python_object_is_found_by_its_name(project: Project) -> None:
+    code = _code(project.build("```{pyobject} openreg/tool.py Two.three\n```\n").page())
+    assert code.startswith("@property\ndef three(self)")
+    assert "def one" not in code
+
+
+def test_a_transcript_shows_the_command_and_its_state(project: Project) -> None:
+    page = project.build("```{transcript} steps/02-second/before.txt\n```\n").page()
+    assert 'class="transcript red' in page
+    assert _code(page).startswith("$ python demo.py\nRuntimeError: it  failed")
+
+
+def test_an_error_entry_is_in_the_chapter_and_in_the_index(project: Project) -> None:
+    entry = (
+        "```{error} RuntimeError: it failed\n:from: steps/02-second/before.txt\n\nCause: the cause,"
+        " {source}`openreg/device.h`.\n\nFix: the fix.\n```\n"
+    )
+    project.write("docs/errors.md", "---\norphan: true\n---\n# Errors\n\n```{errorindex}\n```\n")
+    outcome = project.build(entry)
+    assert (outcome.code, outcome.messages) == (0, "")
+    assert "the cause" in outcome.page()
+    anchor = re.search(r'id="(error-[0-9a-f]{8})"', outcome.page())[1]
+    index = outcome.page("errors")
+    assert "the cause" in index
+    assert "the fix" in index
+    assert f'href="guide/02-second.html#{anchor}"' in index
+    assert 'href="source/openreg/device.h.html"' in index
+
+
+def test_an_error_text_may_be_asserted_by_a_test(project: Project) -> None:
+    entry = (
+        "```{error} openreg:7 (there are 2) of them\n:test: tests/test_it.py::test_fails\n\nCause: c\n\nFix: f\n```\n"
+    )
+    assert project.build(entry).messages == ""
+
+
+def test_a_step_has_a_page_with_table_difference_and_zip(project: Project) -> None:
+    outcome = project.build()
+    page = outcome.page("steps/02-second")
+    assert "the device" in page
+    assert 'href="../source/openreg/device.h.html"' in page
+    assert re.search(r'class="gi">\+.*int.*stream', page)
+    with zipfile.ZipFile(outcome.html / "zips/openreg-01-first.zip") as archive:
+        text = archive.read("openreg-01-first/openreg/device.h").decode()
+    assert "struct Guard" in text
+    assert "stream" not in text
+    assert "LITERALINCLUDE" not in text
+
+
+def test_a_page_of_a_step_that_is_gone_goes_too(project: Project) -> None:
+    project.write("docs/steps/07-gone.md", "# Gone\n")
+    outcome = project.build()
+    assert not (project.root / "docs/steps/07-gone.md").exists()
+    assert not (outcome.html / "steps/07-gone.html").exists()
+
+
+def test_pictures_are_inline_and_named(project: Project) -> None:
+    page = project.build("```{graphviz}\n:alt: a leads to b\ndigraph { a -> b }\n```\n").page()
+    assert 'role="img" aria-label="a leads to b"' in page
+    assert "<object" not in page
+
+
+ENTRY = "```{{error}} {}\n{}\n\nCause: c\n\nFix: f\n```\n"
+
+FAULTS = {
+    "no such region": (
+        REGION.format("GUARDS"),
+        "openreg/device.h has no region 'GUARDS' here; it has GUARD, GUARD EXTRA",
+    ),
+    "part of a name": (REGION.format("EXTRA"), "has no region 'EXTRA'"),
+    "no such file": ("```{region} openreg/nothing.h GUARD\n```\n", "there is no file openreg/nothing.h"),
+    "outside": ("```{wholefile} ../secret.txt\n```\n", "paths start at the root of the repository and stay in it"),
+    "line numbers": ("```{region} openreg/device.h GUARD\n:lines: 1-3\n```\n", "lines"),
+    "wrong option": ("```{transcript} steps/02-second/before.txt\n:state: blue\n```\n", "blue"),
+    "no such step": ("```{region} openreg/device.h GUARD\n:step: 09\n```\n", "no step '09'"),
+    "no such object": ("```{pyobject} openreg/tool.py four\n```\n", "openreg/tool.py defines 'four' 0 times"),
+    "role without file": ("{source}`openreg/nothing.h`\n", "there is no file openreg/nothing.h"),
+    "role without step": ("{step}`03-third`\n", "there is no step 03-third"),
+    "no recorded file": (
+        "```{transcript} steps/02-second/none.txt\n```\n",
+        "there is no file steps/02-second/none.txt",
+    ),
+    "invented error": (
+        ENTRY.format("RuntimeError: invented", ":from: steps/02-second/before.txt"),
+        "steps/02-second/before.txt does not contain the error text 'RuntimeError: invented'",
+    ),
+    "error from a file that no run writes": (
+        ENTRY.format("demo", ":from: steps/02-second/demo.py"),
+        "expected a recorded file",
+    ),
+    "error without origin": (ENTRY.format("RuntimeError: it failed", ""), "exactly one of :from: and :test:"),
+    "unknown test": (ENTRY.format("x", ":test: tests/test_it.py::test_nothing"), "there is no such test function"),
+    "no test but a function": (ENTRY.format("x", ":test: openreg/tool.py::one"), "there is no such test function"),
+    "test without the text": (
+        ENTRY.format("another text", ":test: tests/test_it.py::test_fails"),
+        "has no string that contains the error text 'another text'",
+    ),
+    "no fix": ("```{error} RuntimeError: it failed\n:from: steps/02-second/before.txt\n\nCause: c\n```\n", "'Fix:'"),
+    "no cause": ("```{error} RuntimeError: it failed\n:from: steps/02-second/before.txt\n\nFix: f\n```\n", "'Cause:'"),
+    "twice": (ENTRY.format("RuntimeError: it failed", ":from: steps/02-second/before.txt") * 2, "is explained in"),
+    "picture without words": ("```{graphviz}\ndigraph { a -> b }\n```\n", "a picture needs :alt:"),
+    "broken picture": ("```{graphviz}\n:alt: x\ndigraph { a -> \n```\n", "syntax error"),
+    "broken reference": ("[nowhere](nowhere.md)\n", "nowhere.md"),
+    "unknown term": ("{term}`flux`\n", "flux"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_a_chapter_fails_the_build_and_is_named(project: Project, fault: str) -> None:
+    text, message = FAULTS[fault]
+    outcome = project.build(text)
+    assert outcome.code != 0
+    assert message in " ".join(outcome.messages.split())
+
+
+def test_a_region_that_comes_later_fails_the_build(project: Project) -> None:
+    outcome = project.build(REGION.format("LATER"), "guide/01-first")
+    assert outcome.code != 0
+    assert "has no region 'LATER' here" in outcome.messages
+
+
+def test_a_file_that_comes_later_fails_the_build(project: Project) -> None:
+    outcome = project.build("```{wholefile} openreg/later.h\n```\n", "guide/01-first")
+    assert outcome.code != 0
+    assert "step 01 does not have openreg/later.h: it is in 02-second" in outcome.messages
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("START: GUARD\n", "START: GUARDIAN\n", "END of region 'GUARD', but the open region is 'GUARDIAN'"),
+        ("// LITERALINCLUDE END: GUARD EXTRA\n", "", "region 'GUARD EXTRA' is not closed"),
+        ("// LITERALINCLUDE START: GUARD EXTRA\n", "", "END of region 'GUARD EXTRA', but no region is open"),
+    ],
+)
+def test_a_faulty_marker_fails_the_build(project: Project, old: str, new: str, message: str) -> None:
+    project.replace("openreg/device.h", old, new)
+    outcome = project.build(REGION.format("GUARD"))
+    assert outcome.code != 0
+    assert message in outcome.messages
+
+
+def test_a_readme_that_links_to_nothing_fails_the_build(project: Project) -> None:
+    project.replace("steps/02-second/README.md", "../../openreg/device.h", "../../openreg/gone.h")
+    outcome = project.build()
+    assert outcome.code != 0
+    assert "02-second/README.md links to ../../openreg/gone.h, which is not there" in outcome.messages

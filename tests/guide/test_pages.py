@@ -1,0 +1,148 @@
+"""What chapters may contain, read from their Markdown."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import DOCS, ROOT, pages
+from .markdown import Fence, fences
+
+# A language of a fence that isn't here is code that nobody runs: C++ above all, which is shown live or not at all.
+LANGUAGES = {"console", "pycon", "text"}
+BANNED_DIRECTIVES = {"literalinclude", "code", "code-block", "sourcecode", "raw", "highlight", "include"}
+LINE_NUMBERS = {"lines", "emphasize-lines", "linenos", "lineno-start", "lineno-match", "start-after", "end-before"}
+HEADINGS = [
+    "The program that fails",
+    "The idea",
+    "The code",
+    "Run it",
+    "What goes wrong",
+    "In your backend",
+    "What we left out, and why",
+    "Exercise",
+]
+PAGES = pages()
+CHAPTERS = sorted(DOCS.glob("guide/[0-9]*.md"))
+WITH_PYTHON = [path for path in PAGES if any(fence.kind == "pycon" for fence in fences(path))]
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(DOCS).as_posix()
+
+
+def _problems(fence: Fence) -> list[str]:
+    """What is wrong with one fence."""
+    found = []
+    recorded = fence.kind == "include" and fence.argument.startswith("../../tests/recorded/")
+    if fence.kind in BANNED_DIRECTIVES and not recorded:
+        found.append(f"{fence.kind} is banned: code is shown by region, pyobject or wholefile")
+    if used := LINE_NUMBERS & fence.options.keys():
+        found.append(f"line numbers select nothing here: {', '.join(sorted(used))}")
+    if fence.kind == "graphviz" and not fence.options.get("alt"):
+        found.append("a picture needs :alt:")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_nothing_is_pasted_and_no_line_numbers_select(page: Path) -> None:
+    plain = _plain_fences(page)
+    problems = [
+        f"{line}: a fence of language {kind!r}: code that no test runs" for kind, line in plain if kind not in LANGUAGES
+    ]
+    problems += [f"{fence.line}: {problem}" for fence in fences(page) for problem in _problems(fence)]
+    assert problems == []
+
+
+def _plain_fences(page: Path) -> list[tuple[str, int]]:
+    """Languages of the fences that are no directives, with their lines."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    found = [(fence.kind, fence.line) for fence in fences(page)]
+    return [(kind, line) for kind, line in found if not re.match(r"\s*[`:]+\{", lines[line - 1])]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_a_console_block_has_commands_only(page: Path) -> None:
+    for fence in fences(page):
+        if fence.kind == "console":
+            wrong = [line for line in fence.body if line.strip() and not re.match(r"\$ |  +\S", line)]
+            assert wrong == [], f"line {fence.line}: output is recorded and shown by transcript"
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=_name)
+def test_a_chapter_has_its_sections_in_order(page: Path) -> None:
+    inside, titles = "", []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if match := re.match(r"^(`{3,}|:{3,})", line):
+            inside = "" if inside == match[1] else inside or match[1]
+        elif not inside and line.startswith("## "):
+            titles.append(line.removeprefix("## "))
+    assert titles == HEADINGS
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=_name)
+def test_a_chapter_begins_red_ends_green_and_explains_errors(page: Path) -> None:
+    kinds = [(fence.kind, fence.argument) for fence in fences(page)]
+    shown = [argument for kind, argument in kinds if kind == "transcript"]
+    assert f"steps/{page.stem}/before.txt" in shown
+    assert f"steps/{page.stem}/after.txt" in shown
+    assert "error" in {kind for kind, _ in kinds}
+    assert "graphviz" in {kind for kind, _ in kinds} or "svg" in {kind for kind, _ in kinds}
+    assert "solution" in {kind for kind, _ in kinds}
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=_name)
+def test_each_solution_is_run_by_a_test(page: Path) -> None:
+    tests = [
+        path.read_text(encoding="utf-8")
+        for pattern in ("tests/**/*.py", "steps/*/test_*.py")
+        for path in ROOT.glob(pattern)
+    ]
+    for fence in fences(page):
+        if fence.kind == "solution":
+            name = Path(fence.argument).name
+            own = (ROOT / fence.argument).with_name("test_step.py")
+            named = own.is_file() and name in own.read_text(encoding="utf-8")
+            assert named or any(fence.argument in text for text in tests), f"no test runs {fence.argument}"
+
+
+def test_each_step_has_its_chapter_and_each_chapter_its_step() -> None:
+    steps = {path.parent.name for path in ROOT.glob("steps/[0-9]*/step.toml")}
+    assert {page.stem for page in CHAPTERS} == steps
+    assert steps
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=_name)
+def test_inline_python_prints_what_the_page_says(page: Path) -> None:
+    runner = Path(__file__).with_name("run_doctests.py")
+    done = subprocess.run(
+        [sys.executable, str(runner), str(page)], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [(">>> 1 + 1\n2", 0), (">>> 1 + 1\n3", 1), ("1 + 1", 1), (">>> print('a  b')\na b", 0), (">>> 1 / 0", 1)],
+)
+def test_the_runner_of_inline_python_tells_right_from_wrong(tmp_path: Path, text: str, code: int) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n:::{{note}}\n```pycon\n{text}\n```\n:::\n")
+    runner = Path(__file__).with_name("run_doctests.py")
+    done = subprocess.run([sys.executable, str(runner), str(page)], capture_output=True, check=False)
+    assert done.returncode == code
+
+
+def test_the_glossary_has_every_entry_of_the_contract() -> None:
+    header = (ROOT / "openreg/driver/include/openreg.h").read_text(encoding="utf-8")
+    without_comments = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    entries = re.findall(r"OPENREG_EXPORT[\s\w*]*?\b(or[A-Z]\w*)\(", without_comments)
+    assert len(entries) == without_comments.count("OPENREG_EXPORT ") - without_comments.count("define OPENREG_EXPORT ")
+    listed = re.findall(
+        r"^\| \{cpp:func\}`(or\w+)` \| ", (DOCS / "glossary.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert sorted(listed) == sorted(entries)

@@ -1,0 +1,116 @@
+"""The real steps: each builds, fails before, works after, keeps what earlier steps gave, and can be handed out.
+
+Slow the first time. What is built stays in build/steps, so that the second time only what has changed is compiled.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+from assemble import Ladder
+from step import Workshop
+
+from .conftest import REPOSITORY
+
+pytestmark = pytest.mark.timeout(1500)
+LADDER = Ladder()
+LAST = len(LADDER.steps) - 1
+each_step = pytest.mark.parametrize("index", range(LAST + 1), ids=[step.name for step in LADDER.steps])
+
+
+def run(command: list[str], **options: object) -> str:
+    """Runs a command that must succeed and returns what it printed."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def shop() -> Workshop:
+    """All steps, built: with -Werror, as `make step` does."""
+    shop = Workshop()
+    for index in range(-1, LAST + 1):
+        shop.build(index)
+    return shop
+
+
+@each_step
+def test_a_program_does_on_the_step_before_what_is_recorded(shop: Workshop, index: int) -> None:
+    assert (LADDER.steps[index].folder / "before.txt").is_file()
+    shop.show(index, "before.txt", shop.site(index - 1))
+
+
+@each_step
+def test_a_program_does_on_its_step_what_is_recorded(shop: Workshop, index: int) -> None:
+    assert (LADDER.steps[index].folder / "after.txt").is_file()
+    shop.show(index, "after.txt", shop.site(index))
+
+
+@each_step
+def test_what_earlier_steps_gave_stays(shop: Workshop, index: int) -> None:
+    of = range(LAST + 1) if index == LAST else range(max(index - 1, 0), index + 1)
+    assert " passed" in shop.test(index, *of)
+
+
+@each_step
+def test_what_is_handed_out_is_what_was_built_without_markers(shop: Workshop, index: int, tmp_path: Path) -> None:
+    LADDER.hand_out(index, tmp_path / "out")
+    for path in LADDER.trees[index]:
+        built = (shop.site(index).with_name("src") / path).read_text().splitlines()
+        assert (tmp_path / "out" / path).read_text().split() == " ".join(
+            line for line in built if "LITERALINCLUDE" not in line
+        ).split(), path
+
+
+def test_the_last_step_is_the_complete_backend(tmp_path: Path) -> None:
+    LADDER.hand_out(LAST, tmp_path / "out")
+    listed = run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "openreg"], cwd=REPOSITORY)
+    complete = {path for path in listed.splitlines() if (REPOSITORY / path).is_file()}
+    assert {path for path in LADDER.trees[LAST] if path.startswith("openreg/")} == complete
+    for path in complete:
+        lines = [line for line in (REPOSITORY / path).read_text().splitlines() if "LITERALINCLUDE" not in line]
+        assert (tmp_path / "out" / path).read_text().split() == " ".join(lines).split(), path
+
+
+def test_a_handed_out_tree_installs_in_a_clean_environment_and_runs(tmp_path: Path) -> None:
+    out, clean = tmp_path / "project", tmp_path / "venv"
+    LADDER.hand_out(LAST, out)
+    venv.create(clean, symlinks=True)
+    # PyTorch and pip are those of the environment that runs the tests: it is read, nothing is installed to it.
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(clean)}))
+    (packages / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    env |= {"PATH": f"{clean / 'bin'}:{Path(sys.executable).parent}:{env['PATH']}", "CCACHE_BASEDIR": str(tmp_path)}
+    if shutil.which("ccache"):
+        env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
+    python = str(clean / "bin" / "python")
+    run([python, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "."], cwd=out, env=env)
+    shutil.rmtree(out / "openreg")
+    where = run([python, "-c", "import torch_openreg; print(torch_openreg.__file__)"], cwd=tmp_path, env=env)
+    assert Path(where.strip()).is_relative_to(packages)
+    printed = run([python, "demo.py"], cwd=out, env=env)
+    recorded = (LADDER.steps[LAST].folder / "after.txt").read_text()
+    assert printed.splitlines() == recorded.splitlines()[1:]
+
+
+@each_step
+def test_cmake_takes_a_step_folder_as_its_source(index: int) -> None:
+    build = REPOSITORY / "build" / "steps" / f"cmake-{LADDER.steps[index].number}"
+    configure = ["cmake", "-G", "Ninja", "-S", str(LADDER.steps[index].folder), "-B", str(build)]
+    configure += [f"-DPython_EXECUTABLE={sys.executable}"]
+    if shutil.which("ccache"):
+        configure += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+    run(configure)
+    sources = {path.relative_to(build / "src").as_posix() for path in (build / "src").rglob("*") if path.is_file()}
+    assert sources == set(LADDER.trees[index])
+    if index == 0:  # the others differ in sources only, and these are built above
+        env = os.environ | {"CCACHE_BASEDIR": str(REPOSITORY)}
+        run(["cmake", "--build", str(build)], env=env)
+        run(["cmake", "--install", str(build), "--prefix", str(build / "site")])
+        env |= {"PYTHONPATH": str(build / "site")}
+        run([sys.executable, "demo.py"], cwd=LADDER.steps[index].folder, env=env)
