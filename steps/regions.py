@@ -73,4 +73,5 @@ def cut(text: str, where: str, later: Collection[str], keep_markers: bool, drops
                 del out[code.pop()]
         out.append(line)
         edge = edge and blank
-    return "\n".join(line.text for line in out).rstrip() + "\n"
+    kept = "\n".join(line.text for line in out).rstrip()
+    return kept + "\n" if kept else ""

@@ -1,9 +1,8 @@
-"""Makes the virtual environment .venv with exactly the packages that pyproject.toml names; quick if it is there already.
+"""Makes the virtual environment .venv with the packages that pyproject.toml names; quick if it is there already.
 
 Uses the standard library only: it runs before anything is installed.
 """
 
-import hashlib
 import json
 import subprocess
 import sys
@@ -35,7 +34,7 @@ def works() -> bool:
 def main() -> None:
     """Creates, fills and stamps the environment."""
     wanted = requirements()
-    state = {"python": sys.version, "path": str(VENV), "packages": hashlib.sha256("\n".join(wanted).encode()).hexdigest()}
+    state = {"python": sys.version, "path": str(VENV), "packages": wanted}
     if INSTALLED.is_file() and json.loads(INSTALLED.read_text()) == state and works():
         return
     start = time.monotonic()

@@ -1,4 +1,4 @@
-// Figures of the driver, as JSON lines {name, value, unit, bar}. A figure whose bar is a lower one has "least" in its unit.
+// Figures of the driver, as JSON lines {name, value, unit, bar}. Where the bar is a lower one, the unit says "least".
 //
 // What is compared with memcpy is measured in turns with it, so that both meet the same machine. Medians throughout.
 // That no mprotect happens after set-up needs no figure: strace -f -c -e trace=mprotect build/…/openreg_bench_driver
@@ -85,7 +85,7 @@ void launches(const Setup& setup) {
                setup.launch();
              }
            }) /
-        kLaunches;
+           kLaunches;
   });
   print("launch_empty_busy", ns, "ns", 500);
 }
@@ -118,7 +118,7 @@ double recordAndSynchronize(const Setup& setup) {
            check(orEventRecord(setup.event, setup.stream));
            check(orEventSynchronize(setup.event));
          }) /
-      1000;
+         1000;
 }
 
 void events(const Setup& setup) {
@@ -141,7 +141,7 @@ void idleSynchronize(const Setup& setup) {
                  call();
                }
              }) /
-          kCalls / 1000;
+             kCalls / 1000;
     });
   };
   print("stream_synchronize_idle", measure([&] { check(orStreamSynchronize(setup.stream)); }), "us", 1);
@@ -151,7 +151,9 @@ void idleSynchronize(const Setup& setup) {
 double processorMilliseconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto milliseconds = [](const timeval& time) { return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec); };
+  const auto milliseconds = [](const timeval& time) {
+    return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec);
+  };
   return milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
 }
 

@@ -39,9 +39,12 @@ struct AddKernel {
     AddArgs loop = args;
     const auto run = [&](orLoopBody body) { context.parallelFor(&context, args.count, kGrain, body, &loop); };
     switch (args.type) {
-      case ElementType::Float32: return run(&addRun<float>);
-      case ElementType::Float64: return run(&addRun<double>);
-      case ElementType::Int64: return run(&addRun<int64_t>);
+      case ElementType::Float32:
+        return run(&addRun<float>);
+      case ElementType::Float64:
+        return run(&addRun<double>);
+      case ElementType::Int64:
+        return run(&addRun<int64_t>);
     }
     context.fail(&context, orErrorInvalidValue, "type is not an ElementType");
   }

@@ -67,7 +67,8 @@ struct CopyKernel {
       Dims<2>& dims = copy.dims;
       if (dims.count == 0) {
         copyBytes(&copy, 0, sizeof(T));
-      } else if (dims.count == 1 && dims.stride[Copy::kDst][0] == sizeof(T) && dims.stride[Copy::kSrc][0] == sizeof(T)) {
+      } else if (
+          dims.count == 1 && dims.stride[Copy::kDst][0] == sizeof(T) && dims.stride[Copy::kSrc][0] == sizeof(T)) {
         context.parallelFor(&context, elements * static_cast<int64_t>(sizeof(T)), kGrain * 4, &copyBytes, &copy);
       } else {
         const int64_t rows = elements / dims.size[0];

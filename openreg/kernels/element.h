@@ -14,12 +14,23 @@ struct Bytes16 {
 template <class Use>
 bool withElementType(int64_t elementSize, Use use) {
   switch (elementSize) {
-    case 1: use(uint8_t{}); return true;
-    case 2: use(uint16_t{}); return true;
-    case 4: use(uint32_t{}); return true;
-    case 8: use(uint64_t{}); return true;
-    case 16: use(Bytes16{}); return true;
-    default: return false;
+    case 1:
+      use(uint8_t{});
+      return true;
+    case 2:
+      use(uint16_t{});
+      return true;
+    case 4:
+      use(uint32_t{});
+      return true;
+    case 8:
+      use(uint64_t{});
+      return true;
+    case 16:
+      use(Bytes16{});
+      return true;
+    default:
+      return false;
   }
 }
 

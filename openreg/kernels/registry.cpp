@@ -15,8 +15,12 @@ std::vector<orKernelEntry>& entries() {
 
 } // namespace
 
-std::span<const orKernelEntry> registered() { return entries(); }
+std::span<const orKernelEntry> registered() {
+  return entries();
+}
 
-void add(const orKernelEntry& entry) { entries().push_back(entry); }
+void add(const orKernelEntry& entry) {
+  entries().push_back(entry);
+}
 
 } // namespace openreg::kernels

@@ -19,7 +19,9 @@ class Register {
  public:
   template <class Kernel>
   Register(const char* name, Kernel) {
-    add({name, [](const void* args, orKernelContext* context) { Kernel{}(*static_cast<const Args*>(args), *context); }, sizeof(Args)});
+    add(
+        {name, [](const void* args, orKernelContext* context) { Kernel{}(*static_cast<const Args*>(args), *context); },
+         sizeof(Args)});
   }
 };
 

@@ -117,7 +117,8 @@ def first_device_is_current() -> Iterator[None]:
     """A test that leaves another device current, or a global setting on, must not fail the next one."""
     yield
     torch.openreg.set_device(0)
-    torch.use_deterministic_algorithms(False)
+    if torch.are_deterministic_algorithms_enabled():
+        torch.use_deterministic_algorithms(False)
 
 
 def free_memory() -> list[int]:
@@ -127,9 +128,9 @@ def free_memory() -> list[int]:
 
 @pytest.fixture
 def nothing_leaks() -> Iterator[None]:
-    """The devices' memory in use is the same after the test."""
+    """The test leaves no more of the devices' memory in use than it found."""
     before = free_memory()
     yield
     if free_memory() != before:
         gc.collect()  # takes a while, and is needed only where an exception's traceback holds a tensor
-    assert free_memory() == before
+    assert all(now >= then for now, then in zip(free_memory(), before, strict=True))

@@ -1,7 +1,7 @@
 """Runs entries of PyTorch's own operator database on openreg and on the CPU, and says whether the results are equal.
 
-A program, started by test_opinfo.py: an operator that kills its process must not take the tests along. It writes one line of
-JSON with the names of all entries, then for each name that it reads one line: ``{"outcome": ..., "detail": ...}``.
+A program, started by test_opinfo.py: an operator that kills its process must not take the tests along. It writes one
+line of JSON with the names of all entries, then for each name that it reads one: ``{"outcome": ..., "detail": ...}``.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Difference(Exception):
 def samples(op: OpInfo, dtype: torch.dtype) -> tuple[SampleInput, SampleInput]:
     """An entry's first sample on the CPU, and on openreg.
 
-    The entry itself makes both, because it knows which tensors and arguments belong on the CPU whatever the device. The values
-    are those of the CPU's sample. What is one tensor there is one tensor here.
+    The entry itself makes both, because it knows which tensors and arguments belong on the CPU whatever the device. The
+    values are those of the CPU's sample. What is one tensor there is one tensor here.
     """
     made = []
     for device in ("cpu", str(DEVICE)):
@@ -118,7 +118,7 @@ def compare(what: str, expected: Any, actual: Any, values: bool, limits: dict[st
         if type(want) is not type(got):
             raise Difference(f"{where}: {type(got).__name__}, expected {type(want).__name__}")
         if not isinstance(want, torch.Tensor):
-            if want != got and not (want != want and got != got):  # noqa: PLR0124 (NaN equals NaN here)
+            if want != got and not (want != want and got != got):
                 raise Difference(f"{where}: {got!r}, expected {want!r}")
             continue
         if got.device != DEVICE:

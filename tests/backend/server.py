@@ -58,7 +58,7 @@ def serve() -> str:
     sys.exit()
 
 
-# At the end of the program the child runs off the end of this file: the interpreter shuts down as it does for any program.
+# At the end of the program the child runs off the end of this file: the interpreter shuts down as for any program.
 torch.set_num_threads(1)
 _program = serve()
 sys.argv = ["program.py"]

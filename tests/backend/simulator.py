@@ -1,12 +1,22 @@
-"""The driver's library behind its header, as the backend has loaded it: gates, failures, and what the driver itself says."""
+"""The driver's library as the backend has loaded it, behind its header: gates, failures, what it says itself."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import cffi
 import torch_openreg
+from contract import header
 from contract.harness import OpenReg
 
 LIBRARY = Path(torch_openreg.__file__).parent / "lib" / "libopenreg.so"
 
-sim = OpenReg(str(LIBRARY))
+
+def connect() -> OpenReg:
+    """Opens the library; calls nothing of it."""
+    ffi = cffi.FFI()
+    ffi.cdef(header.declarations())
+    return OpenReg(str(LIBRARY), ffi)
+
+
+sim = connect()

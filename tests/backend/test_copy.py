@@ -1,10 +1,11 @@
-"""copy_ in all its forms: every direction, layout, type and lazy bit, compared with the same copy on the CPU.
+"""copy_ in all its forms: every direction, layout, type and lazy bit, against the same copy on the CPU.
 
-The comparison is of bytes, and of the whole memory under the destination: what lies between its elements must not change.
+The comparison is of bytes, and of all the memory under the destination: what lies between its elements must not change.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -89,7 +90,9 @@ CASES: dict[str, Case] = {
     "one element to 0-d": Case(lambda base: base[3:4].view(()), lambda base: base[5]),
     "no element": Case(lambda base: base[:0].view(0, 4), lambda base: base[:0].view(0, 4)),
     "no element behind the end": Case(lambda base: base[128:], lambda base: base[128:]),
-    "no element, strided": Case(lambda base: base[:24].view(4, 6)[:, 3:3], lambda base: base[:24].view(6, 4).t()[:, 2:2]),
+    "no element, strided": Case(
+        lambda base: base[:24].view(4, 6)[:, 3:3], lambda base: base[:24].view(6, 4).t()[:, 2:2]
+    ),
     "broadcast to no element": Case(lambda base: base[:1], lambda base: base[:0]),
     "one element of many": Case(lambda base: base[40], lambda base: base[:36].view(6, 6)[2, 3]),
     "channels last": Case(
@@ -161,16 +164,18 @@ def check(
 ) -> None:
     """Copies on the CPU and between the devices; both must end alike, or fail alike."""
     expected = dst_base.clone()
+    refused: RuntimeError | None = None
     src = src_base.to(direction[0], copy=True)
     got = dst_base.to(direction[1], copy=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Casting complex values to real")
         try:
             case.dst(expected).copy_(case.src(src_base))
-        except (RuntimeError, NotImplementedError) as error:
-            with pytest.raises(type(error)) as mine:
+        except RuntimeError as error:
+            refused = error
+        if refused is not None:
+            with pytest.raises(type(refused), match=f"^{re.escape(str(refused))}$"):
                 case.dst(got).copy_(case.src(src), non_blocking=non_blocking)
-            assert str(mine.value) == str(error)
             return
         destination = case.dst(got)
         assert destination.copy_(case.src(src), non_blocking=non_blocking) is destination
@@ -336,12 +341,15 @@ def test_to_without_a_change_is_the_same_tensor(device: str) -> None:
 def test_clone_keeps_or_changes_the_layout_as_on_the_cpu(device: str) -> None:
     x = values(120, torch.float32).view(2, 3, 4, 5)
     for layout in (torch.preserve_format, torch.contiguous_format, torch.channels_last):
-        for tensor in (x, x.permute(0, 2, 3, 1), x[:, ::2], x[:1].expand(2, 3, 4, 5)):
-            expected = tensor.clone(memory_format=layout)
-            got = tensor.to(device).clone(memory_format=layout)
+        for view in (
+            lambda t: t,
+            lambda t: t.permute(0, 2, 3, 1),
+            lambda t: t[:, ::2],
+            lambda t: t[:1].expand(2, 3, 4, 5),
+        ):
+            expected, got = view(x).clone(memory_format=layout), view(x.to(device)).clone(memory_format=layout)
+            assert got.stride() == expected.stride()
             assert torch.equal(got.cpu(), expected)
-            if tensor.is_non_overlapping_and_dense():
-                assert got.stride() == expected.stride()
 
 
 def test_contiguous_copies_only_what_is_not(device: str) -> None:
@@ -353,7 +361,7 @@ def test_contiguous_copies_only_what_is_not(device: str) -> None:
 def test_numpy_is_one_copy_away(device: str) -> None:
     x = values(6, torch.float64).to(device)
     assert x.cpu().numpy().tolist() == values(6, torch.float64).tolist()
-    with pytest.raises(TypeError, match="can't convert openreg:. device type tensor to numpy"):
+    with pytest.raises(TypeError, match=r"can't convert openreg:. device type tensor to numpy"):
         x.numpy()
 
 
@@ -382,19 +390,19 @@ def test_copy_from_and_resize_takes_the_sizes_of_the_source(device: str) -> None
 
 def error_of(call: Callable[[], object]) -> str:
     """The text of the error that a call raises."""
-    with pytest.raises(RuntimeError) as error:
+    try:
         call()
-    return str(error.value)
+    except RuntimeError as error:  # pytest.raises would make a cycle that keeps the tensors of the call alive
+        return str(error)
+    pytest.fail("no error was raised")
 
 
 REFUSED: dict[str, Callable[[torch.Tensor], object]] = {
     "into an expanded tensor": lambda x: x[:1].expand(4).copy_(x[:4]),
-    "into an overlapping tensor": lambda x: x.as_strided((3, 2), (1, 1)).copy_(x[10:16].view(3, 2)),
     "onto a part of itself": lambda x: x[1:].copy_(x[:-1]),
-    "onto a part of itself, strided": lambda x: x[:24].view(4, 6)[:, 1:5].copy_(x[:24].view(4, 6)[:, 2:6]),
-    "wrong size": lambda x: x[:4].copy_(x[:3]),
-    "too many dimensions": lambda x: x[:4].copy_(x[:8].view(2, 4)),
-    "into fewer elements": lambda x: x[:0].copy_(x[:4]),
+    "wrong size": lambda x: x[:4].copy_(x[8:11]),
+    "too many dimensions": lambda x: x[:4].copy_(x[8:16].view(2, 4)),
+    "into fewer elements": lambda x: x[:0].copy_(x[8:12]),
 }
 
 
@@ -525,7 +533,7 @@ def test_a_copy_to_ordinary_host_memory_has_arrived_when_it_returns(
     x, new = torch.zeros(1000).to(device), torch.ones(1000).to(device)
     closed = gate(torch.device(device).index)
     x.copy_(new)
-    reading = Call(lambda: x.to("cpu", non_blocking=non_blocking).tolist())
+    reading = Call(lambda: torch.empty(1000).copy_(x, non_blocking=non_blocking).tolist())
     assert reading.blocks()
     closed.open()
     assert reading.result() == [1.0] * 1000

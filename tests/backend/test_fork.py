@@ -246,7 +246,7 @@ ys = [x.clone() for _ in range(20)]
 
 
 @pytest.mark.parametrize(
-    "code, status",
+    ("code", "status"),
     [
         ("torch.empty(1, device='openreg')", 0),
         ("x = torch.ones(3).to('openreg'); y = x.clone(); keep = sys.modules.setdefault('keep', [x, y])", 0),
@@ -261,7 +261,8 @@ ys = [x.clone() for _ in range(20)]
         ("t = threading.Thread(target=lambda: sys.exit(3)); x = torch.ones(3).to('openreg'); t.start()", 0),
         (
             BUSY
-            + "threading.Thread(target=lambda: torch.openreg.synchronize(0), daemon=True).start(); torch._keep = [x, *ys]",
+            + "torch._keep = [x, *ys]\n"
+            + "threading.Thread(target=torch.openreg.synchronize, args=(0,), daemon=True).start()",
             0,
         ),
         ("x = torch.ones(3).to('openreg:1'); sim.lib.orSimLoseDevice(1)", 0),

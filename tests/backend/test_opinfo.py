@@ -85,7 +85,9 @@ class Worker:
         self._process.communicate()
 
 
-def run_all(start: Callable[[int], Worker], choose: Callable[[list[str]], list[str]] = lambda names: names) -> dict[str, Result]:
+def run_all(
+    start: Callable[[int], Worker], choose: Callable[[list[str]], list[str]] = lambda names: names
+) -> dict[str, Result]:
     """Runs entries in several processes, each taking the next entry when it is done with one."""
     results: dict[str, Result] = {}
     rest: list[str] | None = None

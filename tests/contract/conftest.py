@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import cffi
 import pytest
 
 from . import header
@@ -87,15 +88,20 @@ def block(code: str) -> str:
     return textwrap.dedent(code).strip() + "\n"
 
 
+BUILD = header.ROOT / "build" / "driver"
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Brings build/driver up to date before the first test, so that no test's time limit includes it."""
+    needed = any("library" in getattr(item, "fixturenames", ()) for item in session.items)
+    if needed and not session.config.option.collectonly and not os.environ.get("OPENREG_LIBRARY"):
+        cmake_build(header.ROOT / "openreg" / "driver", BUILD, "-DCMAKE_BUILD_TYPE=Release")
+
+
 @pytest.fixture(scope="session")
 def library() -> Path:
-    """The library under test: OPENREG_LIBRARY, or build/driver brought up to date."""
-    given = os.environ.get("OPENREG_LIBRARY")
-    if given:
-        return Path(given)
-    build = header.ROOT / "build" / "driver"
-    cmake_build(header.ROOT / "openreg" / "driver", build, "-DCMAKE_BUILD_TYPE=Release")
-    return build / "libopenreg.so"
+    """The library under test: OPENREG_LIBRARY, or the one in build/driver."""
+    return Path(os.environ.get("OPENREG_LIBRARY") or BUILD / "libopenreg.so")
 
 
 @pytest.fixture(scope="session")
@@ -129,7 +135,9 @@ def session_api(driver: str, library: Path, probe_path: Path) -> Iterator[OpenRe
         patch.delenv("OPENREG_SIM", raising=False)
         patch.setenv("OPENREG_TEST_LIBRARY", str(library))
         patch.setenv("OPENREG_TEST_PROBE", str(probe_path))
-        yield OpenReg(str(library))
+        ffi = cffi.FFI()
+        ffi.cdef(header.declarations())
+        yield OpenReg(str(library), ffi)
 
 
 @pytest.fixture
@@ -153,7 +161,18 @@ def ffi(api: OpenReg) -> Any:
 
 
 @pytest.fixture(scope="session")
-def run_child(driver: str, library: Path, probe_path: Path) -> ChildFunction:
+def bindings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the headers as a Python module, from which child processes start sooner."""
+    folder = tmp_path_factory.mktemp("bindings")
+    ffi = cffi.FFI()
+    ffi.cdef(header.declarations())
+    ffi.set_source("_openreg_declarations", None)
+    ffi.emit_python_code(str(folder / "_openreg_declarations.py"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run_child(driver: str, library: Path, probe_path: Path, bindings: Path) -> ChildFunction:
     """Runs Python code in a fresh process in which `api`, `ffi` and `lib` are ready; it must succeed by default."""
 
     def run_child(
@@ -164,7 +183,7 @@ def run_child(driver: str, library: Path, probe_path: Path) -> ChildFunction:
             "OPENREG_DRIVER": driver,
             "OPENREG_TEST_LIBRARY": str(library),
             "OPENREG_TEST_PROBE": str(probe_path),
-            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENREG_TEST_BINDINGS": str(bindings),
         } | (env or {})
         command = [sys.executable, "-c", PRELUDE + textwrap.dedent(code)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, timeout=timeout)

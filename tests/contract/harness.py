@@ -5,6 +5,7 @@ Child processes import this module too, so it needs nothing of pytest.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import struct
@@ -15,8 +16,6 @@ import traceback
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
-
-import cffi
 
 from . import header
 
@@ -141,10 +140,9 @@ def in_forked_child(function: Callable[[], Any]) -> None:
 class OpenReg:
     """libopenreg.so behind its header, with errors turned into exceptions where a test wants no error."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, ffi: Any) -> None:
         self.path = path
-        self.ffi = cffi.FFI()
-        self.ffi.cdef(header.declarations())
+        self.ffi = ffi
         self.lib: Any = self.ffi.dlopen(path)
         self.errors: dict[str, int] = dict(self.ffi.typeof("orError_t").relements)
         self.probe_path = os.environ.get("OPENREG_TEST_PROBE", "")
@@ -417,5 +415,7 @@ LOG_WORDS = 256
 
 
 def connect() -> OpenReg:
-    """In a child process: the library and the driver that the parent tests."""
-    return OpenReg(os.environ["OPENREG_TEST_LIBRARY"])
+    """In a child process: the library and the driver that the parent tests, without parsing the headers again."""
+    sys.path.insert(0, os.environ["OPENREG_TEST_BINDINGS"])
+    bindings = importlib.import_module("_openreg_declarations")
+    return OpenReg(os.environ["OPENREG_TEST_LIBRARY"], bindings.ffi)

@@ -207,15 +207,15 @@ def test_what_the_entry_points_check_never_reaches_the_driver(run_child: Any, bu
     )
 
 
-SIM = [entry.name for entry in header.entries("openreg_sim.h").values()]
+# Without a gate, which only the simulator makes, there is nothing to open, to ask or to destroy.
+OF_A_GATE = ("orSimGateOpen", "orSimGateWaiting", "orSimGateDestroy")
+SIM = [name for name in header.entries("openreg_sim.h") if name not in OF_A_GATE]
 
 
 @pytest.mark.parametrize("name", SIM)
 def test_the_controls_of_the_simulator_are_not_implemented_elsewhere(
     run_child: Any, build: BuildFunction, name: str
 ) -> None:
-    if name in ("orSimGateOpen", "orSimGateWaiting", "orSimGateDestroy"):
-        pytest.skip("without a gate there is nothing to say")
     run_child(
         f"""
         args = {{

@@ -202,6 +202,34 @@ def test_a_pointer_from_before_a_reset_can_be_freed_as_often_as_one_likes(api: O
     assert api.memory()[0] == api.memory()[1]
 
 
+def test_freeing_a_pointer_from_before_a_reset_never_frees_what_was_allocated_after_it(api: OpenReg, lib: Any) -> None:
+    old = []
+    for _ in range(5):
+        old += [api.malloc(4096) for _ in range(4)]
+        api.forget(0)
+    new = [api.malloc(4096) for _ in range(4)]
+    for number, buffer in enumerate(new):
+        api.write(buffer, bytes([number]) * 4096)
+    for buffer in old:
+        api.ok(lib.orFree(api.pointer(buffer)))
+    for number, buffer in enumerate(new):
+        assert api.read(buffer, 4096) == bytes([number]) * 4096
+
+
+def test_a_pointer_from_before_a_reset_is_good_for_nothing_else(api: OpenReg, lib: Any) -> None:
+    old = api.malloc(64)
+    api.forget(0)
+    new, stream = api.malloc(64), api.stream()
+    to, back = lib.orMemcpyHostToDevice, lib.orMemcpyDeviceToHost
+    text = (r"\b(dst|src|ptr)\b", rf"(?i)0x0*{old:x}")
+    api.check(lib.orMemcpy(api.pointer(old), api.host(64), 64, to), "orErrorInvalidValue", *text)
+    api.check(lib.orMemcpy(api.host(64), api.pointer(old), 64, back), "orErrorInvalidValue", *text)
+    api.check(lib.orMemset(api.pointer(old), 0, 64), "orErrorInvalidValue", *text)
+    api.append(old, 1, stream)
+    api.check(lib.orStreamSynchronize(stream), "orErrorIllegalAddress", "append")
+    api.ok(api.free(new))
+
+
 # ---------------------------------------------------------------------------------------------------------- attributes
 
 

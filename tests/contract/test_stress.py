@@ -13,6 +13,7 @@ from .conftest import HERE, cmake_build
 
 # The program is told how long to work; what is over that is for starting and stopping under a sanitizer.
 SECONDS = 8
+SEED = "1"
 LIMIT = 60
 
 
@@ -30,7 +31,7 @@ def test_the_stress_program_finds_nothing_wrong_under_the_sanitizer(sanitizer: s
     }
     program: Path = build / "stress"
     done = subprocess.run(
-        [str(program), str(SECONDS)],
+        [str(program), str(SECONDS), SEED],
         env={**os.environ, **options, "OPENREG_DRIVER": "sim"},
         capture_output=True,
         text=True,
@@ -39,3 +40,6 @@ def test_the_stress_program_finds_nothing_wrong_under_the_sanitizer(sanitizer: s
     )
     assert done.returncode == 0, f"{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
     assert "Sanitizer" not in done.stderr
+    counts = dict(word.split("=") for word in done.stdout.split()[1:])
+    assert done.stdout.startswith("ok "), done.stdout
+    assert all(int(count) > 0 for count in counts.values()), counts

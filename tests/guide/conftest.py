@@ -32,7 +32,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (shared / "guide.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not log.exists():
-            command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-b", "html", str(DOCS), str(html)]
+            options = ["-q", "-W", "--keep-going", "-n", "-b", "html"]
+            command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(html)]
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
             log.write_text(f"{done.returncode}\n{done.stdout}\n{done.stderr}")
     code, _, output = log.read_text().partition("\n")

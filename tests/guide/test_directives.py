@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
+import sys
+import types
 import zipfile
 
 import pytest
 
-from .conftest import Project
+from .conftest import DOCS, Project
 
 REGION = "```{{region}} openreg/device.h {}\n```\n"
 
@@ -75,18 +78,19 @@ def test_a_transcript_shows_the_command_and_its_state(project: Project) -> None:
 def test_an_error_entry_is_in_the_chapter_and_in_the_index(project: Project) -> None:
     entry = (
         "```{error} RuntimeError: it failed\n:from: steps/02-second/before.txt\n\nCause: the cause,"
-        " {source}`openreg/device.h`.\n\nFix: the fix.\n```\n"
+        " {source}`openreg/device.h`, {doc}`01-first`.\n\nFix: the fix.\n```\n"
     )
     project.write("docs/errors.md", "---\norphan: true\n---\n# Errors\n\n```{errorindex}\n```\n")
     outcome = project.build(entry)
     assert (outcome.code, outcome.messages) == (0, "")
-    assert "the cause" in outcome.page()
+    assert "The cause" in outcome.page()
     anchor = re.search(r'id="(error-[0-9a-f]{8})"', outcome.page())[1]
     index = outcome.page("errors")
-    assert "the cause" in index
-    assert "the fix" in index
+    assert "The cause" in index
+    assert "The fix" in index
     assert f'href="guide/02-second.html#{anchor}"' in index
     assert 'href="source/openreg/device.h.html"' in index
+    assert 'href="guide/01-first.html"' in index
 
 
 def test_an_error_text_may_be_asserted_by_a_test(project: Project) -> None:
@@ -207,3 +211,24 @@ def test_a_readme_that_links_to_nothing_fails_the_build(project: Project) -> Non
     outcome = project.build()
     assert outcome.code != 0
     assert "02-second/README.md links to ../../openreg/gone.h, which is not there" in outcome.messages
+
+
+def test_without_the_package_the_reference_says_what_to_do(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch_openreg", None)
+    project.replace("docs/conf.py", "openreg_reference = False", "openreg_reference = True")
+    outcome = project.build()
+    assert outcome.code != 0
+    assert "Build the backend first (`make build`)" in outcome.messages
+
+
+def test_a_warning_of_doxygen_fails_the_build(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch_openreg", types.ModuleType("torch_openreg"))
+    project.replace("docs/conf.py", "openreg_reference = False", "openreg_reference = True")
+    shutil.copy(DOCS / "Doxyfile", project.root / "docs")
+    project.write(
+        "openreg/driver/include/openreg.h", "/** @file */\n/** @brief Adds. @param z None. */\nint add(int x);\n"
+    )
+    project.write("openreg/csrc/one.h", "/** @file */\n")
+    outcome = project.build()
+    assert outcome.code != 0
+    assert "argument 'z' of command @param is not found" in outcome.messages

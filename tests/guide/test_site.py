@@ -55,7 +55,8 @@ class Page(HTMLParser):
                 self.links.append(value)
             elif name == "style" and value:
                 self.resources += re.findall(r"url\(['\"]?([^'\")]+)", value)
-        if tag == "img" and not named.get("alt"):
+        unnamed_svg = tag == "svg" and not named.get("aria-label") and named.get("aria-hidden") != "true"
+        if unnamed_svg or (tag == "img" and "alt" not in named):
             self.unnamed_pictures += 1
 
 

@@ -212,6 +212,9 @@ class Toy:
         for name in ("01-device", "02-stream", "03-memory"):
             self.write(f"steps/{name}/README.md", README.format(name))
             self.write(f"steps/{name}/test_step.py", TEST_STEP)
+            self.write(f"steps/{name}/CMakeLists.txt", (REPOSITORY / "steps/01-device/CMakeLists.txt").read_text())
+        for tool in ("regions.py", "assemble.py", "step.py", "step.cmake"):
+            self.write(f"steps/{tool}", (REPOSITORY / "steps" / tool).read_text())
         # Markers may be 5 % of the lines at most, so there is one file that has many lines and none of them.
         self.write("openreg/csrc/device/filler.cpp", "// Fills.\n" + "\n" * 200)
         check.problems(root, fix=True)

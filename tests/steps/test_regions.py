@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from regions import RegionError, parse
+from regions import RegionError, cut, parse
 
 Cut = Callable[..., list[str]]
 
@@ -134,5 +134,9 @@ def test_a_dropped_line_counts_as_a_cut(lines: Cut) -> None:
     assert lines('#pragma once\n\n#include "missing.h"\n\nint x;\n') == ["#pragma once", "", "int x;"]
 
 
-def test_the_text_ends_with_one_newline(lines: Cut) -> None:
+def test_no_gap_is_left_at_the_end(lines: Cut) -> None:
     assert lines("a\n\n" + region("LATER", "b\n")) == ["a"]
+
+
+def test_an_empty_file_stays_empty() -> None:
+    assert cut("", "py.typed", (), False, lambda line: False) == ""

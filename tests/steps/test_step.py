@@ -6,7 +6,7 @@ import sys
 import pytest
 from step import Stop, Workshop, difference, tidy
 
-from .conftest import REPOSITORY, Toy
+from .conftest import Toy
 
 TRACEBACK = """\
 hello
@@ -24,8 +24,6 @@ CUDA: fallthrough
 
 def make(toy: Toy, *arguments: str) -> tuple[int, list[str]]:
     """Runs the command in the small repository and returns its exit code and lines."""
-    for tool in ("regions", "assemble", "step"):
-        toy.write(f"steps/{tool}.py", (REPOSITORY / f"steps/{tool}.py").read_text())
     command = [sys.executable, str(toy.root / "steps/step.py"), *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return done.returncode, done.stdout.splitlines()
@@ -93,7 +91,7 @@ def test_red_shows_that_the_step_before_fails_as_recorded(toy: Toy, name: str) -
 def test_building_again_compiles_only_what_has_changed(toy: Toy) -> None:
     shop = Workshop(toy.root)
     shop.build(1)
-    objects = {path.name: path for path in toy.root.glob("build/steps/02/build/**/*.o")}
+    objects = {path.name: path for path in toy.root.glob("build/steps/02/**/*.o")}
     times = {name: path.stat().st_mtime_ns for name, path in objects.items()}
     toy.edit("openreg/csrc/stream/stream.cpp", "+ 1", "+ 2")
     shop.build(1)
@@ -106,6 +104,19 @@ def test_a_file_that_the_package_lost_is_not_installed_any_more(toy: Toy) -> Non
     toy.edit("steps/03-memory/step.toml", "adds = [", 'adds = ["openreg/torch_openreg/stream.py", ')
     Workshop(toy.root).build(1)
     assert not (toy.root / "build/steps/02/site/torch_openreg/stream.py").exists()
+
+
+def test_the_folder_of_a_step_is_a_source_of_cmake(toy: Toy) -> None:
+    build, file = toy.root / "build/mine", "openreg/csrc/stream/stream.cpp"
+    command = ["cmake", "-G", "Ninja", "-S", str(toy.root / "steps/02-stream"), "-B", str(build)]
+    subprocess.run(command, check=True)
+    assert {path.relative_to(build / "src").as_posix() for path in build.glob("src/**/*") if path.is_file()} == set(
+        toy.ladder.trees[1]
+    )
+    toy.edit(file, "+ 1", "+ 2")
+    subprocess.run(["cmake", "--build", str(build)], check=True)
+    assert "+ 2" in (build / "src" / file).read_text()
+    assert len(list(build.glob("**/stream.cpp.o"))) == 1
 
 
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
@@ -176,7 +187,8 @@ def test_outputs_are_recorded_from_runs(toy: Toy) -> None:
     recorded = {path: path.read_text() for path in toy.root.glob("steps/*/*.txt")}
     for path in recorded:
         path.unlink()
-    assert make(toy, "all", "--record")[0] == 0
+    code, lines = make(toy, "all", "--record")
+    assert code == 0, lines
     assert {path: path.read_text() for path in toy.root.glob("steps/*/*.txt")} == recorded
 
 

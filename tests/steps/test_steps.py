@@ -96,21 +96,3 @@ def test_a_handed_out_tree_installs_in_a_clean_environment_and_runs(tmp_path: Pa
     printed = run([python, "demo.py"], cwd=out, env=env)
     recorded = (LADDER.steps[LAST].folder / "after.txt").read_text()
     assert printed.splitlines() == recorded.splitlines()[1:]
-
-
-@each_step
-def test_cmake_takes_a_step_folder_as_its_source(index: int) -> None:
-    build = REPOSITORY / "build" / "steps" / f"cmake-{LADDER.steps[index].number}"
-    configure = ["cmake", "-G", "Ninja", "-S", str(LADDER.steps[index].folder), "-B", str(build)]
-    configure += [f"-DPython_EXECUTABLE={sys.executable}"]
-    if shutil.which("ccache"):
-        configure += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
-    run(configure)
-    sources = {path.relative_to(build / "src").as_posix() for path in (build / "src").rglob("*") if path.is_file()}
-    assert sources == set(LADDER.trees[index])
-    if index == 0:  # the others differ in sources only, and these are built above
-        env = os.environ | {"CCACHE_BASEDIR": str(REPOSITORY)}
-        run(["cmake", "--build", str(build)], env=env)
-        run(["cmake", "--install", str(build), "--prefix", str(build / "site")])
-        env |= {"PYTHONPATH": str(build / "site")}
-        run([sys.executable, "demo.py"], cwd=LADDER.steps[index].folder, env=env)

@@ -16,7 +16,7 @@ NOISE = re.compile(
 )
 # Called by others, or no function or variable; "([": an object made of a lambda, which registers itself.
 EXEMPT = re.compile(
-    r"\b(override|final|operator|friend|using|typedef|default|delete|static_assert|maybe_unused)\b|\(\["
+    r"\b(override|final|operator|friend|using|typedef|default|delete|static_assert|maybe_unused|PyMODINIT_FUNC)\b|\(\["
 )
 SCOPE = re.compile(r"\b(enum|namespace|class|struct|union|extern)\b[^(]*$")
 DECLARED = re.compile(r"[\w>&*][\s&*]+(?:\w+::)*(\w+)\s*(?:\[\w*\]\s*)*$")

@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util import logging
+from sphinx.util import docname_join, logging
 from sphinx.util.docutils import SphinxDirective
 
 from .repository import Repository, RepositoryError, repository
@@ -114,7 +115,8 @@ class Error(SphinxDirective):
             )
         cause, fix = self.content[first : starts[0]], self.content[starts[0] :]
         for half, word in ((cause, "Cause:"), (fix, "Fix:")):
-            half[0] = half[0].removeprefix(word).lstrip()
+            text = half[0].removeprefix(word).lstrip()
+            half[0] = text[:1].upper() + text[1:]  # the word before it becomes a heading
             if not "".join(half).strip():
                 raise self.error(f"nothing follows {word!r}")
         return cause, fix
@@ -163,6 +165,13 @@ class FillErrorIndex(SphinxPostTransform):
 
     default_priority = 4
 
+    def _move_references(self, box: nodes.Element) -> None:
+        """Makes references of a copied entry start from this page; they resolve relative to where they were read."""
+        for reference in box.findall(addnodes.pending_xref):
+            if reference.get("reftype") == "doc":
+                reference["reftarget"] = "/" + docname_join(reference["refdoc"], reference["reftarget"])
+            reference["refdoc"] = self.env.docname
+
     def run(self, **kwargs: Any) -> None:
         """Replaces each place by the list."""
         for place in list(self.document.findall(errorindex)):
@@ -171,6 +180,7 @@ class FillErrorIndex(SphinxPostTransform):
             for entry in entries:
                 box = entry["box"].deepcopy()
                 box["names"] = []
+                self._move_references(box)
                 title = self.env.titles[entry["docname"]].astext()
                 link = nodes.reference(title, title, internal=True, refuri="#")
                 link["openreg_target"] = (entry["docname"], entry["anchor"])

@@ -19,7 +19,7 @@ namespace openreg {
 /**
  * @brief Every call of the contract goes through here, but for those in `noexcept` functions.
  * @param error What the call returned.
- * @throws As throwError, unless it is orSuccess.
+ * @throws c10::Error of the type that throwError() chooses, unless it is orSuccess.
  */
 inline void check(orError_t error) {
   if (C10_UNLIKELY(error != orSuccess)) {

@@ -52,6 +52,12 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     synchronize(device);
   }
   c10::DeviceCapability getDeviceCapability(c10::Device device) const override;
+
+  // LITERALINCLUDE START: GUARD EVENT
+  void record(void** event, const c10::Stream& stream, c10::DeviceIndex device, c10::EventFlag flag) const override;
+  void block(void* event, const c10::Stream& stream) const override;
+  void destroyEvent(void* event, c10::DeviceIndex device) const noexcept override;
+  // LITERALINCLUDE END: GUARD EVENT
 };
 // LITERALINCLUDE END: GUARD
 

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/is_set_to_native.h>
 #include <ATen/ops/set_native.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
@@ -50,6 +51,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("set_.source_Storage", setWholeStorage);
   m.impl("set_.source_Tensor", at::native::set_tensor_);
   m.impl("set_", setEmpty);
+  // The fallback would ask it of two copies, which never share a storage.
+  m.impl("is_set_to", at::native::is_set_to);
 }
 // LITERALINCLUDE END: SET
 

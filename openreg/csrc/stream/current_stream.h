@@ -5,7 +5,6 @@
 
 namespace openreg {
 
-// LITERALINCLUDE START: CURRENT STREAM DECLARATIONS
 /**
  * @brief The calling thread's current stream of a device: the one that its operators and copies are queued on.
  * @param device Index of a device that exists.
@@ -21,6 +20,5 @@ c10::Stream defaultStream(c10::DeviceIndex device);
  * @throws c10::Error if the stream is not of this backend or its device does not exist.
  */
 c10::Stream exchangeCurrentStream(c10::Stream stream);
-// LITERALINCLUDE END: CURRENT STREAM DECLARATIONS
 
 } // namespace openreg

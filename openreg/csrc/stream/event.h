@@ -9,17 +9,27 @@
 namespace openreg {
 
 /**
+ * @brief Makes an event of `device`, which need not be the current one. Does not block.
+ * @param device Index of the device.
+ * @param flags orEventDefault, or orEventDisableTiming.
+ * @throws c10::AcceleratorError.
+ */
+inline orEvent_t createEvent(c10::DeviceIndex device, unsigned int flags) {
+  const c10::DeviceGuard guard({c10::DeviceType::PrivateUse1, device});
+  orEvent_t event = nullptr;
+  check(orEventCreateWithFlags(&event, flags));
+  return event;
+}
+
+/**
  * @brief Owns an orEvent_t without time stamp. Nothing here blocks the host.
  *
  * It may be destroyed as soon as its last record and block are queued.
  */
 class Event {
  public:
-  /** @brief Makes an event of `device`, which need not be the current one. @throws c10::AcceleratorError. */
-  explicit Event(c10::DeviceIndex device) {
-    const c10::DeviceGuard guard({c10::DeviceType::PrivateUse1, device});
-    check(orEventCreateWithFlags(&event_, orEventDisableTiming));
-  }
+  /** @brief Makes an event of `device`. @throws c10::AcceleratorError. */
+  explicit Event(c10::DeviceIndex device) : event_(createEvent(device, orEventDisableTiming)) {}
   ~Event() {
     (void)orEventDestroy(event_); // nothing can be done about an error here
   }
@@ -36,7 +46,7 @@ class Event {
   }
 
  private:
-  orEvent_t event_ = nullptr;
+  orEvent_t event_;
 };
 
 } // namespace openreg

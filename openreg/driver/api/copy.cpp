@@ -10,10 +10,8 @@ void checkCopy(Entry& entry, const void* dst, const void* src, size_t size, orMe
   entry.notNull(dst != nullptr || size == 0, "dst", "memory, as 'size' is not 0");
   entry.notNull(src != nullptr || size == 0, "src", "memory, as 'size' is not 0");
   entry.require(
-      kind >= orMemcpyHostToHost && kind <= orMemcpyDefault,
-      orErrorInvalidValue,
-      "argument 'kind' is %d; expected an orMemcpyKind",
-      static_cast<int>(kind));
+      kind >= orMemcpyHostToHost && kind <= orMemcpyDefault, orErrorInvalidValue,
+      "argument 'kind' is %d; expected an orMemcpyKind", static_cast<int>(kind));
 }
 
 orStream_t defaultStream(Entry& entry, int device) {
@@ -67,7 +65,8 @@ orError_t orMemset(void* ptr, int value, size_t size) {
   entry.call("orPointerGetAttributes", &OrDriver::PointerGetAttributes, &attributes, ptr);
   const bool onDevice = attributes.type == orMemoryTypeDevice;
   entry.require(
-      onDevice || size == 0, orErrorInvalidValue, "argument 'ptr' is %p, which is not device memory; expected device memory", ptr);
+      onDevice || size == 0, orErrorInvalidValue,
+      "argument 'ptr' is %p, which is not device memory; expected device memory", ptr);
   entry.currentDevice();
   const orStream_t stream = defaultStream(entry, onDevice ? attributes.device : thread.device);
   entry.call("orMemsetAsync", &OrDriver::MemsetAsync, ptr, value, size, stream);

@@ -79,7 +79,8 @@ orError_t orDeviceCanAccessPeer(int* canAccess, int device, int peer) {
 orError_t orDeviceEnablePeerAccess(int device, int peer) {
   Entry entry("orDeviceEnablePeerAccess");
   entry.device(device).device(peer, "peer");
-  entry.require(device != peer, orErrorInvalidDevice, "argument 'peer' is %d; expected another device than 'device'", peer);
+  entry.require(
+      device != peer, orErrorInvalidDevice, "argument 'peer' is %d; expected another device than 'device'", peer);
   return entry.call(&OrDriver::DeviceEnablePeerAccess, device, peer);
 }
 

@@ -25,9 +25,9 @@ const OrDriver* findTable(const char* entry, const std::string& choice) {
   }
   if (choice.find('/') == std::string::npos) {
     report(
-        entry,
-        orErrorDriver,
-        "OPENREG_DRIVER is '%s'; expected 'sim' or the path (with a slash in it) of a shared library that exports orGetDriver",
+        entry, orErrorDriver,
+        "OPENREG_DRIVER is '%s'; expected 'sim' or the path (with a slash in it) of a shared library that exports "
+        "orGetDriver",
         choice.c_str());
     return nullptr;
   }
@@ -44,11 +44,8 @@ const OrDriver* findTable(const char* entry, const std::string& choice) {
   const OrDriver* table = get(OPENREG_DRIVER_VERSION);
   if (table == nullptr) {
     report(
-        entry,
-        orErrorDriver,
-        "the driver '%s' does not serve version %u of the contract, which this library has",
-        choice.c_str(),
-        OPENREG_DRIVER_VERSION);
+        entry, orErrorDriver, "the driver '%s' does not serve version %u of the contract, which this library has",
+        choice.c_str(), OPENREG_DRIVER_VERSION);
   }
   return table; // The library stays open: the table lives in it.
 }
@@ -68,23 +65,14 @@ orError_t loadDriver(const char* entry) {
   }
   if (table->version != OPENREG_DRIVER_VERSION) {
     return report(
-        entry,
-        orErrorDriver,
-        "the driver '%s' has version %u of the contract; expected %u: %s",
-        choice.c_str(),
-        table->version,
-        OPENREG_DRIVER_VERSION,
+        entry, orErrorDriver, "the driver '%s' has version %u of the contract; expected %u: %s", choice.c_str(),
+        table->version, OPENREG_DRIVER_VERSION,
         table->version > OPENREG_DRIVER_VERSION ? "it is newer than this library" : "it is too old for this library");
   }
   if (table->size < offsetof(OrDriver, GetDeviceCount) || table->name == nullptr) {
     return report(
-        entry,
-        orErrorDriver,
-        "the table of driver '%s' has size %zu and %s; expected at least %zu and a name",
-        choice.c_str(),
-        table->size,
-        table->name == nullptr ? "no name" : "a name",
-        offsetof(OrDriver, GetDeviceCount));
+        entry, orErrorDriver, "the table of driver '%s' has size %zu and %s; expected at least %zu and a name",
+        choice.c_str(), table->size, table->name == nullptr ? "no name" : "a name", offsetof(OrDriver, GetDeviceCount));
   }
 
   auto loaded = std::make_unique<Driver>();

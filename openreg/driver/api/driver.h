@@ -9,8 +9,8 @@ namespace openreg::api {
 
 /// A loaded driver.
 struct Driver {
-  OrDriver table{};        ///< A copy, with null for every entry that the driver's own (shorter) table does not have.
-  int count = 0;           ///< Number of devices; 0 if the driver cannot tell.
+  OrDriver table{}; ///< A copy, with null for every entry that the driver's own (shorter) table does not have.
+  int count = 0;    ///< Number of devices; 0 if the driver cannot tell.
   bool isSimulator = false;
 };
 
@@ -20,6 +20,8 @@ inline constinit std::atomic<const Driver*> loadedDriver{nullptr};
 orError_t loadDriver(const char* entry);
 
 /// The loaded driver. Only after loadDriver has succeeded, which Entry sees to.
-inline const Driver& driver() { return *loadedDriver.load(std::memory_order_acquire); }
+inline const Driver& driver() {
+  return *loadedDriver.load(std::memory_order_acquire);
+}
 
 } // namespace openreg::api

@@ -45,9 +45,9 @@ orError_t Entry::start(Needs needs) {
   const unsigned reasons = attention.load(std::memory_order_acquire);
   if ((reasons & kForked) != 0) {
     return report(
-        name_,
-        orErrorForked,
-        "this process was forked from one that had used the device; start it with 'spawn', or fork before the first use");
+        name_, orErrorForked,
+        "this process was forked from one that had used the device; start it with 'spawn', or fork before the first "
+        "use");
   }
   if ((reasons & kNotLoaded) != 0 && needs == Needs::Driver) {
     if (const orError_t error = loadDriver(name_); error != orSuccess) {
@@ -72,17 +72,18 @@ Entry& Entry::device(int index, const char* argument) {
     return *this;
   }
   return require(
-      index >= 0 && index < driver().count,
-      orErrorInvalidDevice,
-      "argument '%s' is %d; expected a device index in [0, %d)",
-      argument,
-      index,
-      driver().count);
+      index >= 0 && index < driver().count, orErrorInvalidDevice,
+      "argument '%s' is %d; expected a device index in [0, %d)", argument, index, driver().count);
 }
 
 Entry& Entry::currentDevice() {
+  if (status_ == orSuccess && driver().table.GetDeviceCount == nullptr) [[unlikely]] {
+    status_ = reportMissing("orGetDeviceCount");
+  }
   if (status_ == orSuccess && thread.device >= driver().count) [[unlikely]] {
-    status_ = report(name_, orErrorInvalidDevice, "the current device is %d, but there are %d devices", thread.device, driver().count);
+    status_ = report(
+        name_, orErrorInvalidDevice, "the current device is %d, but there are %d devices", thread.device,
+        driver().count);
   }
   return *this;
 }

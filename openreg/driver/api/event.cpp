@@ -9,10 +9,8 @@ namespace {
 orError_t create(Entry& entry, orEvent_t* event, unsigned int flags) {
   entry.notNull(event != nullptr, "event", "where to put the handle");
   entry.require(
-      (flags & ~unsigned{orEventDisableTiming}) == 0,
-      orErrorInvalidValue,
-      "argument 'flags' is 0x%x; expected orEventDefault or orEventDisableTiming",
-      flags);
+      (flags & ~unsigned{orEventDisableTiming}) == 0, orErrorInvalidValue,
+      "argument 'flags' is 0x%x; expected orEventDefault or orEventDisableTiming", flags);
   entry.currentDevice();
   return entry.call("orEventCreateWithFlags", &OrDriver::EventCreateWithFlags, event, flags, thread.device);
 }

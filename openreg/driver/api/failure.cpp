@@ -15,15 +15,55 @@ namespace openreg::api {
 namespace {
 
 constexpr auto kEntries = std::to_array<std::string_view>({
-    "orGetDriverName", "orGetDeviceCount", "orGetDevice", "orSetDevice", "orDeviceGetState", "orGetDeviceProperties",
-    "orDeviceSynchronize", "orDeviceReset", "orDeviceCanAccessPeer", "orDeviceEnablePeerAccess",
-    "orDeviceDisablePeerAccess", "orDeviceGetStreamPriorityRange", "orStreamGetDefault", "orStreamCreate",
-    "orStreamCreateWithPriority", "orStreamDestroy", "orStreamGetPriority", "orStreamGetDevice", "orStreamQuery",
-    "orStreamSynchronize", "orStreamWaitEvent", "orLaunchHostFunc", "orMalloc", "orFree", "orMallocHost", "orFreeHost",
-    "orMemGetInfo", "orPointerGetAttributes", "orMemcpy", "orMemcpyWithStream", "orMemcpyAsync", "orMemcpyPeer",
-    "orMemcpyPeerAsync", "orMemset", "orMemsetAsync", "orIpcGetMemHandle", "orIpcOpenMemHandle", "orIpcCloseMemHandle",
-    "orEventCreate", "orEventCreateWithFlags", "orEventDestroy", "orEventRecord", "orEventQuery", "orEventSynchronize",
-    "orEventElapsedTime", "orModuleLoad", "orModuleGetKernel", "orLaunchKernel", "orActivitySubscribe",
+    "orGetDriverName",
+    "orGetDeviceCount",
+    "orGetDevice",
+    "orSetDevice",
+    "orDeviceGetState",
+    "orGetDeviceProperties",
+    "orDeviceSynchronize",
+    "orDeviceReset",
+    "orDeviceCanAccessPeer",
+    "orDeviceEnablePeerAccess",
+    "orDeviceDisablePeerAccess",
+    "orDeviceGetStreamPriorityRange",
+    "orStreamGetDefault",
+    "orStreamCreate",
+    "orStreamCreateWithPriority",
+    "orStreamDestroy",
+    "orStreamGetPriority",
+    "orStreamGetDevice",
+    "orStreamQuery",
+    "orStreamSynchronize",
+    "orStreamWaitEvent",
+    "orLaunchHostFunc",
+    "orMalloc",
+    "orFree",
+    "orMallocHost",
+    "orFreeHost",
+    "orMemGetInfo",
+    "orPointerGetAttributes",
+    "orMemcpy",
+    "orMemcpyWithStream",
+    "orMemcpyAsync",
+    "orMemcpyPeer",
+    "orMemcpyPeerAsync",
+    "orMemset",
+    "orMemsetAsync",
+    "orIpcGetMemHandle",
+    "orIpcOpenMemHandle",
+    "orIpcCloseMemHandle",
+    "orEventCreate",
+    "orEventCreateWithFlags",
+    "orEventDestroy",
+    "orEventRecord",
+    "orEventQuery",
+    "orEventSynchronize",
+    "orEventElapsedTime",
+    "orModuleLoad",
+    "orModuleGetKernel",
+    "orLaunchKernel",
+    "orActivitySubscribe",
     "orActivityUnsubscribe",
 });
 
@@ -48,7 +88,9 @@ void updateAttention() {
 
 } // namespace
 
-bool isEntry(const char* name) { return std::ranges::find(kEntries, name) != kEntries.end(); }
+bool isEntry(const char* name) {
+  return std::ranges::find(kEntries, name) != kEntries.end();
+}
 
 void planFailure(const char* entry, int n, orError_t error) {
   if (n == 0) {

@@ -21,7 +21,9 @@ void beforeFork() {
   }
 }
 
-void inParent() { configurationMutex().unlock(); }
+void inParent() {
+  configurationMutex().unlock();
+}
 
 void inChild() {
   if (used.load(std::memory_order_relaxed)) {
@@ -37,11 +39,14 @@ std::mutex& configurationMutex() {
   return mutex;
 }
 
-void watchForks() { pthread_atfork(beforeFork, inParent, inChild); }
+void watchForks() {
+  pthread_atfork(beforeFork, inParent, inChild);
+}
 
 void noteUse(int device) {
   const auto getState = driver().table.DeviceGetState;
-  int active = 1; // A driver that cannot tell is taken to be in use: a child that refuses is better than one that hangs.
+  int active =
+      1; // A driver that cannot tell is taken to be in use: a child that refuses is better than one that hangs.
   if (getState == nullptr || getState(&active, device) != orSuccess || active != 0) {
     used.store(true, std::memory_order_relaxed);
   }

@@ -23,18 +23,12 @@ namespace {
 /// Checks what can be said of a descriptor without knowing the device's memory.
 void checkPointer(Entry& entry, const orPointerArg& pointer, size_t index, size_t argsSize) {
   entry.require(
-      pointer.offset % 8 == 0 && pointer.offset + sizeof(void*) <= argsSize,
-      orErrorInvalidValue,
+      pointer.offset % 8 == 0 && pointer.offset + sizeof(void*) <= argsSize, orErrorInvalidValue,
       "argument 'pointers'[%zu] has offset %u; expected a multiple of 8 with a pointer inside the %zu argument bytes",
-      index,
-      pointer.offset,
-      argsSize);
+      index, pointer.offset, argsSize);
   entry.require(
-      pointer.access != 0 && (pointer.access & ~unsigned{orAccessRead | orAccessWrite}) == 0,
-      orErrorInvalidValue,
-      "argument 'pointers'[%zu] has access 0x%x; expected orAccessRead, orAccessWrite or both",
-      index,
-      pointer.access);
+      pointer.access != 0 && (pointer.access & ~unsigned{orAccessRead | orAccessWrite}) == 0, orErrorInvalidValue,
+      "argument 'pointers'[%zu] has access 0x%x; expected orAccessRead, orAccessWrite or both", index, pointer.access);
 }
 } // namespace
 
@@ -48,18 +42,12 @@ orError_t orLaunchKernel(
   Entry entry("orLaunchKernel");
   entry.notNull(args != nullptr || argsSize == 0, "args", "the argument bytes, as 'argsSize' is not 0");
   entry.require(
-      argsSize <= OPENREG_MAX_ARGUMENT_BYTES,
-      orErrorInvalidValue,
-      "argument 'argsSize' is %zu; expected at most %d",
-      argsSize,
-      OPENREG_MAX_ARGUMENT_BYTES);
+      argsSize <= OPENREG_MAX_ARGUMENT_BYTES, orErrorInvalidValue, "argument 'argsSize' is %zu; expected at most %d",
+      argsSize, OPENREG_MAX_ARGUMENT_BYTES);
   entry.notNull(pointers != nullptr || pointerCount == 0, "pointers", "the descriptors, as 'pointerCount' is not 0");
   entry.require(
-      pointerCount <= OPENREG_MAX_POINTER_ARGS,
-      orErrorInvalidValue,
-      "argument 'pointerCount' is %zu; expected at most %d",
-      pointerCount,
-      OPENREG_MAX_POINTER_ARGS);
+      pointerCount <= OPENREG_MAX_POINTER_ARGS, orErrorInvalidValue,
+      "argument 'pointerCount' is %zu; expected at most %d", pointerCount, OPENREG_MAX_POINTER_ARGS);
   for (size_t i = 0; entry.ok() && i < pointerCount; ++i) {
     checkPointer(entry, pointers[i], i, argsSize);
   }

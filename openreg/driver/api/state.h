@@ -22,16 +22,18 @@ constexpr int kMessageBytes = 1024;
 /// What each host thread has of its own. Trivial on purpose: it needs no destructor, so calls made while a thread ends
 /// (from destructors of other thread-local objects) still work.
 struct ThreadState {
-  int device = 0;                          ///< The current device.
-  orError_t lastError = orSuccess;         ///< What orGetLastError returns.
-  orError_t describedError = orSuccess;    ///< The code that came with `description`; orSuccess if there is none.
-  char message[kMessageBytes] = "";        ///< What orGetLastErrorMessage returns.
-  char description[kMessageBytes] = "";    ///< From orDriverError, waiting for the entry point to put its name in front.
+  int device = 0;                       ///< The current device.
+  orError_t lastError = orSuccess;      ///< What orGetLastError returns.
+  orError_t describedError = orSuccess; ///< The code that came with `description`; orSuccess if there is none.
+  char message[kMessageBytes] = "";     ///< What orGetLastErrorMessage returns.
+  char description[kMessageBytes] = ""; ///< From orDriverError, waiting for the entry point to put its name in front.
 };
 
 inline thread_local constinit ThreadState thread;
 
 /// True in a child forked from a process that had used a device. Free and destroy do nothing there.
-inline bool inForkedChild() { return (attention.load(std::memory_order_relaxed) & kForked) != 0; }
+inline bool inForkedChild() {
+  return (attention.load(std::memory_order_relaxed) & kForked) != 0;
+}
 
 } // namespace openreg::api

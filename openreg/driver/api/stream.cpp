@@ -10,7 +10,8 @@ constexpr char kHandle[] = "where to put the handle";
 
 orError_t create(Entry& entry, orStream_t* stream, unsigned int flags, int priority) {
   entry.notNull(stream != nullptr, "stream", kHandle);
-  entry.require(flags == orStreamDefault, orErrorInvalidValue, "argument 'flags' is 0x%x; expected orStreamDefault", flags);
+  entry.require(
+      flags == orStreamDefault, orErrorInvalidValue, "argument 'flags' is 0x%x; expected orStreamDefault", flags);
   entry.currentDevice();
   return entry.call(
       "orStreamCreateWithPriority", &OrDriver::StreamCreateWithPriority, stream, flags, priority, thread.device);

@@ -9,7 +9,8 @@
 
 namespace openreg::sim {
 
-/// Best fit, lowest address first among equals; neighbours that are free are joined. Works on offsets, touches no memory.
+/// Best fit, lowest address first among equals; neighbours that are free are joined. Works on offsets, touches no
+/// memory.
 class Arena {
  public:
   explicit Arena(size_t bytes) { give(0, bytes); }
@@ -21,8 +22,8 @@ class Arena {
   void give(size_t offset, size_t bytes);
 
  private:
-  std::map<size_t, size_t> byOffset_;              ///< Offset → bytes of each free piece.
-  std::set<std::pair<size_t, size_t>> bySize_;     ///< (bytes, offset) of the same pieces.
+  std::map<size_t, size_t> byOffset_;          ///< Offset → bytes of each free piece.
+  std::set<std::pair<size_t, size_t>> bySize_; ///< (bytes, offset) of the same pieces.
 };
 
 } // namespace openreg::sim

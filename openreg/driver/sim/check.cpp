@@ -111,7 +111,7 @@ void onFault(int signal, siginfo_t* info, void* context) {
 } // namespace
 
 void installFaultReport() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = onFault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);

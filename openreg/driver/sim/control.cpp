@@ -38,9 +38,13 @@ class Control : public Entry {
   }
 };
 
-orError_t invalidGate(orSimGate_t gate) { return sim::invalidHandle("gate", "a gate", sim::number(gate)); }
+orError_t invalidGate(orSimGate_t gate) {
+  return sim::invalidHandle("gate", "a gate", sim::number(gate));
+}
 
-sim::Device& deviceAt(sim::Simulator& all, int index) { return *all.devices[static_cast<size_t>(index)]; }
+sim::Device& deviceAt(sim::Simulator& all, int index) {
+  return *all.devices[static_cast<size_t>(index)];
+}
 
 } // namespace
 
@@ -57,10 +61,8 @@ orError_t orSimGateCreate(orSimGate_t* gate, const char* name, double deadlineSe
   Control entry("orSimGateCreate");
   entry.notNull(gate != nullptr, "gate", "where to put the handle").notNull(name != nullptr, "name", "a name");
   entry.require(
-      deadlineSeconds > 0 && std::isfinite(deadlineSeconds),
-      orErrorInvalidValue,
-      "argument 'deadlineSeconds' is %g; expected a number above 0",
-      deadlineSeconds);
+      deadlineSeconds > 0 && std::isfinite(deadlineSeconds), orErrorInvalidValue,
+      "argument 'deadlineSeconds' is %g; expected a number above 0", deadlineSeconds);
   return entry.run([&](sim::Simulator& all) {
     sim::Gate* it = all.gates.acquire();
     if (it == nullptr) {
@@ -131,11 +133,8 @@ orError_t orSimSetDelay(int device, int64_t kernelMicroseconds, int64_t copyMicr
   entry.device(device);
   const auto nonNegative = [&](int64_t value, const char* argument) {
     entry.require(
-        value >= 0 && value <= INT64_MAX / 1000,
-        orErrorInvalidValue,
-        "argument '%s' is %lld; expected microseconds, 0 or more",
-        argument,
-        static_cast<long long>(value));
+        value >= 0 && value <= INT64_MAX / 1000, orErrorInvalidValue,
+        "argument '%s' is %lld; expected microseconds, 0 or more", argument, static_cast<long long>(value));
   };
   nonNegative(kernelMicroseconds, "kernelMicroseconds");
   nonNegative(copyMicroseconds, "copyMicroseconds");
@@ -150,16 +149,12 @@ orError_t orSimFailCall(const char* name, int n, orError_t error) {
   Control entry("orSimFailCall");
   entry.notNull(name != nullptr, "entry", "the name of a function of openreg.h");
   entry.require(
-      name == nullptr || api::isEntry(name),
-      orErrorInvalidValue,
-      "argument 'entry' is '%s'; expected the name of a function of openreg.h that returns an error",
-      name);
+      name == nullptr || api::isEntry(name), orErrorInvalidValue,
+      "argument 'entry' is '%s'; expected the name of a function of openreg.h that returns an error", name);
   entry.require(n >= 0, orErrorInvalidValue, "argument 'n' is %d; expected 0 or more", n);
   entry.require(
-      n == 0 || (error > orSuccess && error <= orErrorDriver),
-      orErrorInvalidValue,
-      "argument 'error' is %d; expected an error of orError_t",
-      static_cast<int>(error));
+      n == 0 || (error > orSuccess && error <= orErrorDriver), orErrorInvalidValue,
+      "argument 'error' is %d; expected an error of orError_t", static_cast<int>(error));
   return entry.run([&](sim::Simulator&) {
     const std::lock_guard lock(api::configurationMutex());
     api::planFailure(name, n, error);

@@ -18,7 +18,8 @@ orError_t resolve(Place& place, const char* argument, const void* ptr, size_t si
   if (owner == nullptr) {
     if (want == Want::Device) {
       return orDriverError(
-          orErrorInvalidValue, "argument '%s' is %p, which is not device memory; expected memory of device %d", argument, ptr, device.index);
+          orErrorInvalidValue, "argument '%s' is %p, which is not device memory; expected memory of device %d",
+          argument, ptr, device.index);
     }
     place.bytes = const_cast<char*>(static_cast<const char*>(ptr));
     place.pinned = simulator().pinned.use(ptr, size);
@@ -27,36 +28,27 @@ orError_t resolve(Place& place, const char* argument, const void* ptr, size_t si
         return orDriverError(
             orErrorInvalidValue,
             "argument '%s' is %p in pinned memory of %zu bytes; expected all %zu bytes of the copy to lie in it",
-            argument,
-            ptr,
-            block->first.size,
-            size);
+            argument, ptr, block->first.size, size);
       }
     }
     return orSuccess;
   }
   if (want == Want::Host) {
     return orDriverError(
-        orErrorInvalidValue, "argument '%s' is %p, which is memory of device %d; expected host memory", argument, ptr, owner->index);
+        orErrorInvalidValue, "argument '%s' is %p, which is memory of device %d; expected host memory", argument, ptr,
+        owner->index);
   }
   if (owner != &device) {
     return orDriverError(
-        orErrorInvalidValue,
-        "argument '%s' is %p, which is memory of device %d; expected memory of device %d",
-        argument,
-        ptr,
-        owner->index,
-        device.index);
+        orErrorInvalidValue, "argument '%s' is %p, which is memory of device %d; expected memory of device %d",
+        argument, ptr, owner->index, device.index);
   }
   auto span = owner->memory.span(ptr, size);
   if (!span) {
     return orDriverError(
         orErrorInvalidValue,
-        "argument '%s' is %p; expected all %zu bytes from there to lie in one live allocation of device %d",
-        argument,
-        ptr,
-        size,
-        device.index);
+        "argument '%s' is %p; expected all %zu bytes from there to lie in one live allocation of device %d", argument,
+        ptr, size, device.index);
   }
   place.span = std::move(*span);
   place.bytes = place.span.bytes;

@@ -14,9 +14,9 @@ class Device;
 
 /// One end of a copy, resolved: bytes that may be touched as long as this lives.
 struct Place {
-  Span span;               ///< Of device memory.
-  char* bytes = nullptr;   ///< Where to read or write.
-  Pinned::Use pinned;      ///< Of pinned memory.
+  Span span;             ///< Of device memory.
+  char* bytes = nullptr; ///< Where to read or write.
+  Pinned::Use pinned;    ///< Of pinned memory.
   bool onDevice = false;
 };
 

@@ -15,7 +15,9 @@ struct Ends {
   Place src;
 
   orError_t resolve(void* to, const void* from, size_t size, orMemcpyKind kind, const Device& device) {
-    const auto want = [kind](bool onDevice) { return kind == orMemcpyDefault ? Want::Either : onDevice ? Want::Device : Want::Host; };
+    const auto want = [kind](bool onDevice) {
+      return kind == orMemcpyDefault ? Want::Either : onDevice ? Want::Device : Want::Host;
+    };
     const bool toDevice = kind == orMemcpyHostToDevice || kind == orMemcpyDeviceToDevice;
     const bool fromDevice = kind == orMemcpyDeviceToHost || kind == orMemcpyDeviceToDevice;
     if (const orError_t error = sim::resolve(dst, "dst", to, size, want(toDevice), device)) {
@@ -86,23 +88,23 @@ orError_t memcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevi
   Device& device = it->device();
   if (device.index != dstDevice && device.index != srcDevice) {
     return orDriverError(
-        orErrorInvalidHandle,
-        "argument 'stream' is a stream of device %d; expected one of device %d or %d",
-        device.index,
-        dstDevice,
-        srcDevice);
+        orErrorInvalidHandle, "argument 'stream' is a stream of device %d; expected one of device %d or %d",
+        device.index, dstDevice, srcDevice);
   }
   if (const orError_t error = device.use()) {
     return error;
   }
   Ends ends;
-  if (const orError_t error = resolve(ends.dst, "dst", dst, size, Want::Device, *all.devices[static_cast<size_t>(dstDevice)])) {
+  if (const orError_t error =
+          resolve(ends.dst, "dst", dst, size, Want::Device, *all.devices[static_cast<size_t>(dstDevice)])) {
     return error;
   }
-  if (const orError_t error = resolve(ends.src, "src", src, size, Want::Device, *all.devices[static_cast<size_t>(srcDevice)])) {
+  if (const orError_t error =
+          resolve(ends.src, "src", src, size, Want::Device, *all.devices[static_cast<size_t>(srcDevice)])) {
     return error;
   }
-  return size == 0 ? orSuccess : it->submit<CopyCommand>(number(stream), std::move(ends.dst), std::move(ends.src), size);
+  return size == 0 ? orSuccess
+                   : it->submit<CopyCommand>(number(stream), std::move(ends.dst), std::move(ends.src), size);
 }
 
 orError_t memsetAsync(void* ptr, int value, size_t size, orStream_t stream) {

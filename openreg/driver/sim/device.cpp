@@ -14,9 +14,7 @@ constexpr size_t kMaxStreamsPerDevice = 1024;
 }
 
 Device::Device(int index, const Options& options)
-    : index(index),
-      memory(index, options.memory, options.check),
-      kernelDelayNs(options.kernelDelayNs),
+    : index(index), memory(index, options.memory, options.check), kernelDelayNs(options.kernelDelayNs),
       copyDelayNs(options.copyDelayNs) {}
 
 Stream* Device::defaultStream() {
@@ -78,7 +76,8 @@ void Device::fail(orError_t error, const std::string& message) {
 
 void Device::lose() {
   active_.store(true);
-  failure.impose(orErrorDeviceLost, "device " + std::to_string(index) + " was lost; expected it to answer until orDeviceReset");
+  failure.impose(
+      orErrorDeviceLost, "device " + std::to_string(index) + " was lost; expected it to answer until orDeviceReset");
   releaseWaiters();
 }
 

@@ -75,8 +75,8 @@ class Device {
   std::atomic<uint32_t> peers_{0}; ///< One bit for each device whose memory kernels of this one may be given.
   std::atomic<Stream*> default_{nullptr};
 
-  std::mutex resetMutex_;   ///< One reset at a time.
-  std::mutex mutex_;        ///< Guards what follows.
+  std::mutex resetMutex_;        ///< One reset at a time.
+  std::mutex mutex_;             ///< Guards what follows.
   std::vector<Stream*> streams_; ///< Also destroyed ones that still have work.
 };
 

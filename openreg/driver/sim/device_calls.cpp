@@ -9,7 +9,9 @@
 namespace openreg::sim {
 
 namespace {
-Device& device(int index) { return *simulator().devices[static_cast<size_t>(index)]; }
+Device& device(int index) {
+  return *simulator().devices[static_cast<size_t>(index)];
+}
 } // namespace
 
 orError_t getDeviceCount(int* count) {
@@ -64,7 +66,8 @@ orError_t deviceDisablePeerAccess(int index, int peer) {
   Device& it = device(index);
   if (!it.canAccess(device(peer))) {
     return orDriverError(
-        orErrorPeerAccessNotEnabled, "argument 'peer' is %d; expected a device to which device %d has access", peer, index);
+        orErrorPeerAccessNotEnabled, "argument 'peer' is %d; expected a device to which device %d has access", peer,
+        index);
   }
   it.drain(); // What is queued was launched with the access it needs.
   it.disablePeer(device(peer));

@@ -24,7 +24,9 @@ class StampCommand final : public Command {
 
 } // namespace
 
-bool Event::Version::complete() const { return source == nullptr || source->reached(position); }
+bool Event::Version::complete() const {
+  return source == nullptr || source->reached(position);
+}
 
 void Event::open(Device& device, unsigned int flags) {
   const std::lock_guard lock(mutex_);

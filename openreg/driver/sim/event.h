@@ -14,8 +14,8 @@ namespace openreg::sim {
 class Device;
 
 /// Recording notes how far the stream had been filled; the version is complete when the stream has come so far. Nothing
-/// in a queue refers to the event then, but for its time stamp. So it may be destroyed or recorded again at any time, and
-/// versions recorded on different streams complete independently of each other.
+/// in a queue refers to the event then, but for its time stamp. So it may be destroyed or recorded again at any time,
+/// and versions recorded on different streams complete independently of each other.
 class Event : public Handled {
  public:
   /// A version as a waiter sees it.

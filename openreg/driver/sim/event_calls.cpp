@@ -6,7 +6,9 @@ namespace openreg::sim {
 
 namespace {
 
-Event* find(orEvent_t event) { return simulator().events.find(number(event)); }
+Event* find(orEvent_t event) {
+  return simulator().events.find(number(event));
+}
 
 orError_t invalid(orEvent_t event, const char* argument = "event") {
   return invalidHandle(argument, "an event", number(event));
@@ -14,11 +16,8 @@ orError_t invalid(orEvent_t event, const char* argument = "event") {
 
 orError_t useless(orEvent_t event, const char* argument, const char* why) {
   return orDriverError(
-      orErrorInvalidHandle,
-      "argument '%s' is 0x%llx, which %s",
-      argument,
-      static_cast<unsigned long long>(number(event)),
-      why);
+      orErrorInvalidHandle, "argument '%s' is 0x%llx, which %s", argument,
+      static_cast<unsigned long long>(number(event)), why);
 }
 
 /// An event as orEventElapsedTime needs it.
@@ -68,10 +67,8 @@ orError_t eventRecord(orEvent_t event, orStream_t stream) {
   }
   if (&on->device() != &it->device()) {
     return orDriverError(
-        orErrorInvalidHandle,
-        "argument 'stream' is a stream of device %d; expected one of device %d, the event's",
-        on->device().index,
-        it->device().index);
+        orErrorInvalidHandle, "argument 'stream' is a stream of device %d; expected one of device %d, the event's",
+        on->device().index, it->device().index);
   }
   if (const orError_t error = it->device().use()) {
     return error;
@@ -125,10 +122,8 @@ orError_t eventElapsedTime(float* milliseconds, orEvent_t start, orEvent_t end) 
   }
   if (&first->device() != &last->device()) {
     return orDriverError(
-        orErrorInvalidHandle,
-        "argument 'end' is an event of device %d; expected one of device %d, as 'start' is",
-        last->device().index,
-        first->device().index);
+        orErrorInvalidHandle, "argument 'end' is an event of device %d; expected one of device %d, as 'start' is",
+        last->device().index, first->device().index);
   }
   const Event::Stamp from = first->stamp();
   const Event::Stamp to = last->stamp();

@@ -22,9 +22,7 @@ class Failure {
   void impose(orError_t error, const std::string& message);
 
   /// For calls that need the device: its failure if that has surfaced, described to orDriverError.
-  orError_t check() const {
-    return stage_.load(std::memory_order_acquire) == Stage::Surfaced ? describe() : orSuccess;
-  }
+  orError_t check() const { return stage_.load(std::memory_order_acquire) == Stage::Surfaced ? describe() : orSuccess; }
 
   /// For synchronising calls: its failure if there is one; from now on check() returns it too.
   orError_t surface() { return exists() ? surfaceSlowly() : orSuccess; }

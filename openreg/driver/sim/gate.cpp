@@ -42,20 +42,20 @@ void Gate::stand(uint64_t expected, Device& device) {
     deadlineNs = deadlineNs_;
   }
   waiting_.fetch_add(1);
-  const bool passed = simulator().bell.waitUntil(nowNs() + deadlineNs, [&] {
-    return passable_.load() || handle.load() != expected || device.failure.exists();
-  });
+  const bool passed = simulator().bell.waitUntil(
+      nowNs() + deadlineNs, [&] { return passable_.load() || handle.load() != expected || device.failure.exists(); });
   waiting_.fetch_sub(1);
   if (!passed) {
     char seconds[32];
     std::snprintf(seconds, sizeof(seconds), "%g", static_cast<double>(deadlineNs) / 1e9);
     device.fail(
-        orErrorTimedOut,
-        "gate '" + name + "' was not opened within its deadline of " + seconds + " s; a stream of device " +
-            std::to_string(device.index) + " stood there");
+        orErrorTimedOut, "gate '" + name + "' was not opened within its deadline of " + seconds +
+                             " s; a stream of device " + std::to_string(device.index) + " stood there");
   }
 }
 
-void GateCommand::run(Stream& stream) { gate_.stand(handle_, stream.device()); }
+void GateCommand::run(Stream& stream) {
+  gate_.stand(handle_, stream.device());
+}
 
 } // namespace openreg::sim

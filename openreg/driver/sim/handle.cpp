@@ -5,11 +5,16 @@ namespace openreg::sim {
 
 const char* kindOf(uint64_t handle) {
   switch (static_cast<HandleKind>(handle >> 56)) {
-    case HandleKind::Stream: return "a stream";
-    case HandleKind::Event: return "an event";
-    case HandleKind::Module: return "a module";
-    case HandleKind::Kernel: return "a kernel";
-    case HandleKind::Gate: return "a gate";
+    case HandleKind::Stream:
+      return "a stream";
+    case HandleKind::Event:
+      return "an event";
+    case HandleKind::Module:
+      return "a module";
+    case HandleKind::Kernel:
+      return "a kernel";
+    case HandleKind::Gate:
+      return "a gate";
   }
   return nullptr;
 }

@@ -25,7 +25,8 @@ struct Handled {
 
 /// Objects of one kind. They are made as needed and never destroyed, only given a new handle for the next owner. So a
 /// look-up takes no lock and may be followed by a use, even if another thread destroys the object in between: the user
-/// finds an object of the right type and, looking at `handle` under that object's own lock, that it is not meant any more.
+/// finds an object of the right type and, looking at `handle` under that object's own lock, that it is not meant any
+/// more.
 ///
 /// A handle is kind (8 bits), generation (32) and index (24).
 template <class T, HandleKind kKind, uint32_t kMax>
@@ -53,7 +54,8 @@ class HandleTable {
 
   /// Gives the object a fresh handle, under which it can be found from now on.
   uint64_t publish(T& object) {
-    const uint64_t handle = uint64_t{static_cast<uint8_t>(kKind)} << 56 | uint64_t{++object.generation} << 24 | object.index;
+    const uint64_t handle =
+        uint64_t{static_cast<uint8_t>(kKind)} << 56 | uint64_t{++object.generation} << 24 | object.index;
     object.handle.store(handle, std::memory_order_release);
     return handle;
   }

@@ -23,7 +23,8 @@ orError_t open(Source& source, const char* name) {
   if (std::strchr(name, '/') == nullptr) {
     if (std::strcmp(name, "openreg") != 0) {
       return orDriverError(
-          orErrorNotFound, "argument 'name' is '%s'; expected 'openreg' or the path (with a slash in it) of a shared library", name);
+          orErrorNotFound,
+          "argument 'name' is '%s'; expected 'openreg' or the path (with a slash in it) of a shared library", name);
     }
     static const char builtIn = 0;
     source.origin = &builtIn;
@@ -104,7 +105,9 @@ orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* nam
       return orSuccess;
     }
   }
-  return orDriverError(orErrorNotFound, "argument 'name' is '%s'; expected a kernel of the module, which has %zu", name, it->kernels.size());
+  return orDriverError(
+      orErrorNotFound, "argument 'name' is '%s'; expected a kernel of the module, which has %zu", name,
+      it->kernels.size());
 }
 
 orError_t launchKernel(
@@ -128,8 +131,7 @@ orError_t launchKernel(
     return orDriverError(
         orErrorInvalidHandle,
         "argument 'kernel' is of a module loaded on device %d; expected one loaded on device %d, the stream's",
-        it->device.load()->index,
-        device.index);
+        it->device.load()->index, device.index);
   }
   if (const orError_t error = device.use()) {
     return error;
@@ -137,11 +139,13 @@ orError_t launchKernel(
   const orKernelEntry& entry = *it->entry.load(std::memory_order_relaxed);
   if (argsSize < entry.minArgsSize) {
     return orDriverError(
-        orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, entry.name, entry.minArgsSize);
+        orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, entry.name,
+        entry.minArgsSize);
   }
   Position end = 0;
   return on->submitAt<LaunchCommand>(
-      number(stream), end, LaunchCommand::extraBytes(argsSize, pointerCount), entry, args, argsSize, pointers, pointerCount);
+      number(stream), end, LaunchCommand::extraBytes(argsSize, pointerCount), entry, args, argsSize, pointers,
+      pointerCount);
 }
 
 } // namespace openreg::sim

@@ -42,14 +42,16 @@ std::string hex(uintptr_t value) {
 /// What is wrong with a pointer, for the message.
 std::string describe(const orPointerArg& argument, const char* pointer, const Device& device) {
   std::string text = "the pointer at argument byte " + std::to_string(argument.offset) + " is " +
-      hex(reinterpret_cast<uintptr_t>(pointer)) + " and is used from byte " + std::to_string(argument.lower) + " on for " +
-      std::to_string(argument.extent) + " bytes; expected these to lie in one live allocation of device " +
-      std::to_string(device.index) + " or of a peer it has access to";
+                     hex(reinterpret_cast<uintptr_t>(pointer)) + " and is used from byte " +
+                     std::to_string(argument.lower) + " on for " + std::to_string(argument.extent) +
+                     " bytes; expected these to lie in one live allocation of device " + std::to_string(device.index) +
+                     " or of a peer it has access to";
   const Device* owner = simulator().deviceOf(pointer);
   if (owner != nullptr && owner != &device && !device.canAccess(*owner)) {
     text += " (it is memory of device " + std::to_string(owner->index) + ", to which there is no peer access)";
   } else if (owner == nullptr) {
-    text += simulator().pinned.find(pointer) ? " (it is pinned host memory, which only copies may use)" : " (it is host memory)";
+    text += simulator().pinned.find(pointer) ? " (it is pinned host memory, which only copies may use)"
+                                             : " (it is host memory)";
   }
   return text;
 }
@@ -84,7 +86,8 @@ void LaunchCommand::run(Stream& stream) {
     char* pointer = nullptr;
     std::memcpy(&pointer, args() + argument.offset, sizeof(pointer));
     // Computed as numbers: a wrong pointer may overflow, and then lies in no allocation.
-    const auto* first = reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(pointer) + static_cast<uintptr_t>(argument.lower));
+    const auto* first =
+        reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(pointer) + static_cast<uintptr_t>(argument.lower));
     char* view = nullptr;
     if (stream.blocks().holds(device.memory, first, argument.extent)) {
       view = device.memory.view(first);
@@ -95,7 +98,9 @@ void LaunchCommand::run(Stream& stream) {
       }
     }
     if (view == nullptr) {
-      device.fail(orErrorIllegalAddress, "kernel '" + std::string(entry_.name) + "' on device " + std::to_string(device.index) + ": " + describe(argument, pointer, device));
+      device.fail(
+          orErrorIllegalAddress, "kernel '" + std::string(entry_.name) + "' on device " + std::to_string(device.index) +
+                                     ": " + describe(argument, pointer, device));
       return;
     }
     view = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(view) - static_cast<uintptr_t>(argument.lower));

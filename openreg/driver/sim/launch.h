@@ -11,7 +11,8 @@ namespace openreg::sim {
 /// Its argument bytes, and behind them the descriptors of the pointers among them, lie directly behind the object.
 class alignas(16) LaunchCommand final : public Command {
  public:
-  LaunchCommand(const orKernelEntry& entry, const void* args, size_t argsSize, const orPointerArg* pointers, size_t pointerCount);
+  LaunchCommand(
+      const orKernelEntry& entry, const void* args, size_t argsSize, const orPointerArg* pointers, size_t pointerCount);
 
   /// Checks each pointer, replaces it by the address in the view, and calls the kernel.
   void run(Stream& stream) override;

@@ -16,7 +16,8 @@ orError_t invalidHandle(const char* argument, const char* expected, uint64_t han
   const auto shown = static_cast<unsigned long long>(handle);
   if (kind == nullptr) {
     return orDriverError(
-        orErrorInvalidHandle, "argument '%s' is 0x%llx, which no call here has returned; expected %s", argument, shown, expected);
+        orErrorInvalidHandle, "argument '%s' is 0x%llx, which no call here has returned; expected %s", argument, shown,
+        expected);
   }
   if (std::strcmp(kind, expected) != 0) {
     return orDriverError(
@@ -24,9 +25,7 @@ orError_t invalidHandle(const char* argument, const char* expected, uint64_t han
   }
   return orDriverError(
       orErrorInvalidHandle,
-      "argument '%s' is 0x%llx, which was destroyed, or made before its device was reset; expected %s",
-      argument,
-      shown,
+      "argument '%s' is 0x%llx, which was destroyed, or made before its device was reset; expected %s", argument, shown,
       expected);
 }
 

@@ -13,7 +13,9 @@ namespace {
 
 constexpr int kPoison = 0xCB;
 
-size_t rounded(size_t size) { return (size + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment; }
+size_t rounded(size_t size) {
+  return (size + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+}
 
 } // namespace
 

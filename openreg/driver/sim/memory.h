@@ -64,7 +64,9 @@ class Memory {
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
   /// Translates for the device's own workers, which a reset waits for; hence without sharing ownership.
-  char* view(const void* ptr) const { return const_cast<char*>(static_cast<const char*>(ptr)) + distance_.load(std::memory_order_acquire); }
+  char* view(const void* ptr) const {
+    return const_cast<char*>(static_cast<const char*>(ptr)) + distance_.load(std::memory_order_acquire);
+  }
 
   /// Frees everything. Old addresses are never given out again.
   void reset();
@@ -74,7 +76,7 @@ class Memory {
   const size_t total_;
   const bool poison_;
   std::atomic<uint64_t> generation_{0};
-  std::atomic<ptrdiff_t> distance_{0}; ///< From an address to its view.
+  std::atomic<ptrdiff_t> distance_{0};      ///< From an address to its view.
   std::atomic<const char*> begin_{nullptr}; ///< The addresses of now; empty before the first allocation.
   std::atomic<const char*> end_{nullptr};
   std::atomic<bool> everReset_{false};

@@ -16,12 +16,8 @@ orError_t malloc(void** ptr, size_t size, int index) {
   *ptr = device.memory.allocate(size);
   if (*ptr == nullptr) {
     return orDriverError(
-        orErrorMemoryAllocation,
-        "argument 'size' is %zu bytes; device %d has %zu bytes free of %zu in total",
-        size,
-        index,
-        device.memory.free(),
-        device.memory.total());
+        orErrorMemoryAllocation, "argument 'size' is %zu bytes; device %d has %zu bytes free of %zu in total", size,
+        index, device.memory.free(), device.memory.total());
   }
   return orSuccess;
 }
@@ -42,21 +38,21 @@ orError_t free(void* ptr) {
     }
   }
   if (device == nullptr) {
-    return orDriverError(orErrorInvalidValue, "argument 'ptr' is %p, which is not device memory; expected a pointer from orMalloc", ptr);
+    return orDriverError(
+        orErrorInvalidValue, "argument 'ptr' is %p, which is not device memory; expected a pointer from orMalloc", ptr);
   }
   if (block && block->base != ptr) {
     return orDriverError(
         orErrorInvalidValue,
-        "argument 'ptr' is %p, which lies inside the allocation at %p; expected the start of an allocation",
-        ptr,
+        "argument 'ptr' is %p, which lies inside the allocation at %p; expected the start of an allocation", ptr,
         static_cast<const void*>(block->base));
   }
   return orDriverError(
       orErrorInvalidValue,
-      "argument 'ptr' is %p, an address of device %d where nothing is allocated (freed already?); expected a live pointer "
+      "argument 'ptr' is %p, an address of device %d where nothing is allocated (freed already?); expected a live "
+      "pointer "
       "from orMalloc",
-      ptr,
-      device->index);
+      ptr, device->index);
 }
 
 orError_t mallocHost(void** ptr, size_t size, int index) {
@@ -68,7 +64,8 @@ orError_t mallocHost(void** ptr, size_t size, int index) {
   }
   *ptr = simulator().pinned.allocate(size, index);
   if (*ptr == nullptr) {
-    return orDriverError(orErrorMemoryAllocation, "argument 'size' is %zu bytes; the host has not so much memory", size);
+    return orDriverError(
+        orErrorMemoryAllocation, "argument 'size' is %zu bytes; the host has not so much memory", size);
   }
   return orSuccess;
 }
@@ -79,8 +76,7 @@ orError_t freeHost(void* ptr) {
   }
   return orDriverError(
       orErrorInvalidValue,
-      "argument 'ptr' is %p, which is not the start of live pinned memory; expected a pointer from orMallocHost",
-      ptr);
+      "argument 'ptr' is %p, which is not the start of live pinned memory; expected a pointer from orMallocHost", ptr);
 }
 
 orError_t memGetInfo(size_t* free, size_t* total, int index) {

@@ -22,9 +22,9 @@ struct Kernel : Handled {
 struct Module : Handled {
   std::atomic<Device*> device{nullptr};
   // What follows is guarded by the simulator's modulesMutex.
-  const void* origin = nullptr;                        ///< The same for two loads of the same module.
-  std::span<const orKernelEntry> kernels;              ///< What it has.
-  std::map<const orKernelEntry*, Kernel*> handedOut;   ///< Kernels that have handles.
+  const void* origin = nullptr;                      ///< The same for two loads of the same module.
+  std::span<const orKernelEntry> kernels;            ///< What it has.
+  std::map<const orKernelEntry*, Kernel*> handedOut; ///< Kernels that have handles.
 };
 
 } // namespace openreg::sim

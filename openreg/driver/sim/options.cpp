@@ -58,7 +58,8 @@ int64_t parseDelay(std::string_view item, std::string_view value) {
     return 0;
   }
   return static_cast<int64_t>(parseWithUnit(
-      item, value, {{"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}, "a number with us, ms or s, such as 100us"));
+      item, value, {{"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}},
+      "a number with us, ms or s, such as 100us"));
 }
 
 Options::Fail parseFail(std::string_view item, std::string_view value) {
@@ -66,7 +67,8 @@ Options::Fail parseFail(std::string_view item, std::string_view value) {
   const size_t first = value.find(':');
   const size_t second = first == value.npos ? value.npos : value.find(':', first + 1);
   uint64_t n = 0;
-  if (second == value.npos || !parseNumber(value.substr(first + 1, second - first - 1), n) || n < 1 || n > 1'000'000'000) {
+  if (second == value.npos || !parseNumber(value.substr(first + 1, second - first - 1), n) || n < 1 ||
+      n > 1'000'000'000) {
     refuse(item, kExpected);
   }
   const std::string entry(value.substr(0, first));

@@ -21,7 +21,9 @@ int64_t nowNs() {
   return time.tv_sec * kNsPerSecond + time.tv_nsec;
 }
 
-int currentCpu() { return sched_getcpu(); }
+int currentCpu() {
+  return sched_getcpu();
+}
 
 void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs) {
   static_assert(sizeof(word) == sizeof(uint32_t), "a futex is a plain 32-bit word");

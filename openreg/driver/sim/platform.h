@@ -36,14 +36,14 @@ constexpr int64_t kSpinNs = 5'000;
 template <class Done>
 bool spinUntil(const std::atomic<int>& otherCpu, Done done) {
   const int64_t end = nowNs() + kSpinNs;
-  do {
+  while (otherCpu.load(std::memory_order_relaxed) != currentCpu() && nowNs() < end) {
     for (int i = 0; i < 16; ++i) {
       if (done()) {
         return true;
       }
       relax();
     }
-  } while (otherCpu.load(std::memory_order_relaxed) != currentCpu() && nowNs() < end);
+  }
   return done();
 }
 

@@ -26,7 +26,9 @@ ComputePool& ComputePool::instance() {
   return pool;
 }
 
-int ComputePool::width() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+int ComputePool::width() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
 
 void ComputePool::run(int64_t count, int64_t grain, orLoopBody body, void* state) {
   const int threads = width();

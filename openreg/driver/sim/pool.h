@@ -41,10 +41,10 @@ class ComputePool {
   std::mutex mutex_; ///< Guards what follows.
   std::condition_variable started_;
   std::condition_variable left_;
-  uint64_t loops_ = 0;  ///< Number of the loop in work, or of the last one.
-  bool open_ = false;   ///< Whether helpers may still join it.
-  int inside_ = 0;      ///< Helpers at work on it.
-  int helpers_ = 0;     ///< Threads started.
+  uint64_t loops_ = 0; ///< Number of the loop in work, or of the last one.
+  bool open_ = false;  ///< Whether helpers may still join it.
+  int inside_ = 0;     ///< Helpers at work on it.
+  int helpers_ = 0;    ///< Threads started.
 };
 
 } // namespace openreg::sim

@@ -79,8 +79,8 @@ void Queue::nudge() {
 void Queue::endTurn(Position begin) {
   const Position end = begin + recordBytes(0);
   progress_.advance(end);
-  // The worker may have gone to sleep before our turn. It looks at `progress` after it has set its state, and we look at
-  // its state after having moved `progress`: one of the two sees the other.
+  // The worker may have gone to sleep before our turn. It looks at `progress` after it has set its state, and we look
+  // at its state after having moved `progress`: one of the two sees the other.
   const uint64_t head = head_.load();
   if ((head & kStateMask) != 0 && ((head >> kStateBits) != end || closed_.load())) {
     rouse();

@@ -14,10 +14,10 @@ namespace openreg::sim {
 /// Records lie in the ring one behind the other. `head` counts bytes submitted, `progress` bytes done.
 ///
 /// Waking a sleeping thread costs microseconds, more than most kernels. So the worker, when it has nothing to do, first
-/// spins shortly, then *naps* (sleeps with a time limit) for a few milliseconds: submitting work wakes nobody then, the nap
-/// ends by itself or by a host thread that starts to wait. Only after that it sleeps for good, and submitting wakes it.
-/// The worker's state is kept in the low bits of `head`, so that the addition that publishes a record also tells its
-/// producer, without a further look, whether somebody has to be woken.
+/// spins shortly, then *naps* (sleeps with a time limit) for a few milliseconds: submitting work wakes nobody then, the
+/// nap ends by itself or by a host thread that starts to wait. Only after that it sleeps for good, and submitting wakes
+/// it. The worker's state is kept in the low bits of `head`, so that the addition that publishes a record also tells
+/// its producer, without a further look, whether somebody has to be woken.
 class Queue {
  public:
   /// Precedes each record. Records are multiples of its alignment, so that a header never wraps around.

@@ -50,7 +50,7 @@ void Simulator::invalidateHandles(Device& device) {
 }
 
 Simulator& simulator() {
-  static Simulator& instance = [] () -> Simulator& {
+  static Simulator& instance = []() -> Simulator& {
     const char* text = std::getenv("OPENREG_SIM");
     return *new Simulator(parseOptions(text != nullptr ? text : ""));
   }();

@@ -38,8 +38,9 @@ struct Simulator {
   void invalidateHandles(Device& device);
 };
 
-/// The one of this process, made from OPENREG_SIM at the first call; throws std::invalid_argument as long as that is not
-/// understood. It is never destroyed: workers may be running while static destructors are, and calls may come after them.
+/// The one of this process, made from OPENREG_SIM at the first call; throws std::invalid_argument as long as that is
+/// not understood. It is never destroyed: workers may be running while static destructors are, and calls may come after
+/// them.
 Simulator& simulator();
 
 } // namespace openreg::sim

@@ -26,8 +26,8 @@ class Space {
   /// Where device code finds what `ptr`, an address of this space, points to.
   char* view(const void* ptr) const { return view_.begin() + (static_cast<const char*>(ptr) - base()); }
 
-  /// The view is to go; the first `used` bytes of addresses stay taken for ever, so that no later pointer equals a stale
-  /// one. The rest is given back.
+  /// The view is to go; the first `used` bytes of addresses stay taken for ever, so that no later pointer equals a
+  /// stale one. The rest is given back.
   void retire(size_t used) { addresses_.abandon(used); }
 
  private:

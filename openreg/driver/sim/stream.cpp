@@ -36,8 +36,7 @@ bool Stream::close(uint64_t expected) {
 
 void Stream::startWorker() {
   Device& owner = device();
-  startThread(
-      "or-stream", [this] { work(); }, [this, &owner] { owner.forget(*this); });
+  startThread("or-stream", [this] { work(); }, [this, &owner] { owner.forget(*this); });
   working_ = true;
 }
 

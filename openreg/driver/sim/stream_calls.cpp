@@ -8,12 +8,17 @@ namespace openreg::sim {
 
 namespace {
 
-Stream* find(orStream_t stream) { return simulator().streams.find(number(stream)); }
+Stream* find(orStream_t stream) {
+  return simulator().streams.find(number(stream));
+}
 
-orError_t invalid(orStream_t stream) { return invalidHandle("stream", "a stream", number(stream)); }
+orError_t invalid(orStream_t stream) {
+  return invalidHandle("stream", "a stream", number(stream));
+}
 
 orError_t tooMany(const Device& device) {
-  return orDriverError(orErrorMemoryAllocation, "device %d has too many streams; expected some to be destroyed first", device.index);
+  return orDriverError(
+      orErrorMemoryAllocation, "device %d has too many streams; expected some to be destroyed first", device.index);
 }
 
 /// Stands in a stream until another one has come to a certain point.
@@ -80,8 +85,7 @@ orError_t streamDestroy(orStream_t stream) {
   }
   if (it->device().isDefault(*it)) {
     return orDriverError(
-        orErrorInvalidHandle,
-        "argument 'stream' is the default stream of device %d; expected one from orStreamCreate",
+        orErrorInvalidHandle, "argument 'stream' is the default stream of device %d; expected one from orStreamCreate",
         it->device().index);
   }
   return it->close(number(stream)) ? orSuccess : invalid(stream);

@@ -83,6 +83,8 @@ constexpr OrDriver kTable{
 
 } // namespace
 
-const OrDriver& table() { return kTable; }
+const OrDriver& table() {
+  return kTable;
+}
 
 } // namespace openreg::sim

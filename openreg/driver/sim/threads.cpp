@@ -54,6 +54,8 @@ void startThread(const char* name, std::function<void()> body, std::function<voi
   thread.detach();
 }
 
-int threadCount() { return alive.load(); }
+int threadCount() {
+  return alive.load();
+}
 
 } // namespace openreg::sim

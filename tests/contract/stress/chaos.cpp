@@ -36,27 +36,73 @@ class Imp {
   void act() {
     orSetDevice(static_cast<int>(random(static_cast<uint64_t>(devices_))));
     switch (random(24)) {
-      case 0: put(shelf_.streams, [](orStream_t* made) { return orStreamCreate(made); }); break;
-      case 1: orStreamDestroy(any(shelf_.streams)); break;
-      case 2: put(shelf_.events, [](orEvent_t* made) { return orEventCreate(made); }); break;
-      case 3: orEventDestroy(any(shelf_.events)); break;
-      case 4: put(shelf_.memory, [](void** made) { return orMalloc(made, kBytes); }); break;
-      case 5: orFree(any(shelf_.memory)); break;
-      case 6: put(shelf_.kernels, &loadKernel); break;
-      case 7: case 8: case 9: launch(); break;
-      case 10: case 11: orEventRecord(any(shelf_.events), any(shelf_.streams)); break;
-      case 12: orStreamWaitEvent(any(shelf_.streams), any(shelf_.events), 0); break;
-      case 13: orEventSynchronize(any(shelf_.events)); break;
-      case 14: orStreamSynchronize(any(shelf_.streams)); break;
-      case 15: orMemcpyWithStream(host_.data(), any(shelf_.memory), kBytes, orMemcpyDefault, any(shelf_.streams)); break;
-      case 16: orMemcpyWithStream(any(shelf_.memory), host_.data(), kBytes, orMemcpyHostToDevice, any(shelf_.streams)); break;
-      case 17: orMemsetAsync(any(shelf_.memory), 7, kBytes, any(shelf_.streams)); break;
-      case 18: orMemcpyPeerAsync(any(shelf_.memory), 0, any(shelf_.memory), 1, kBytes, any(shelf_.streams)); break;
-      case 19: put(shelf_.gates, [](orSimGate_t* made) { return orSimGateCreate(made, "chaos", 0.002); }); break;
-      case 20: orSimStreamGate(any(shelf_.streams), any(shelf_.gates)); break;
-      case 21: random(2) == 0 ? orSimGateOpen(any(shelf_.gates)) : orSimGateDestroy(any(shelf_.gates)); break;
-      case 22: rare(); break;
-      default: orEventQuery(any(shelf_.events)); orStreamQuery(any(shelf_.streams)); break;
+      case 0:
+        put(shelf_.streams, [](orStream_t* made) { return orStreamCreate(made); });
+        break;
+      case 1:
+        orStreamDestroy(any(shelf_.streams));
+        break;
+      case 2:
+        put(shelf_.events, [](orEvent_t* made) { return orEventCreate(made); });
+        break;
+      case 3:
+        orEventDestroy(any(shelf_.events));
+        break;
+      case 4:
+        put(shelf_.memory, [](void** made) { return orMalloc(made, kBytes); });
+        break;
+      case 5:
+        orFree(any(shelf_.memory));
+        break;
+      case 6:
+        put(shelf_.kernels, &loadKernel);
+        break;
+      case 7:
+      case 8:
+      case 9:
+        launch();
+        break;
+      case 10:
+      case 11:
+        orEventRecord(any(shelf_.events), any(shelf_.streams));
+        break;
+      case 12:
+        orStreamWaitEvent(any(shelf_.streams), any(shelf_.events), 0);
+        break;
+      case 13:
+        orEventSynchronize(any(shelf_.events));
+        break;
+      case 14:
+        orStreamSynchronize(any(shelf_.streams));
+        break;
+      case 15:
+        orMemcpyWithStream(host_.data(), any(shelf_.memory), kBytes, orMemcpyDefault, any(shelf_.streams));
+        break;
+      case 16:
+        orMemGetInfo(&free_, &total_, 0);
+        break;
+      case 17:
+        orLaunchHostFunc(any(shelf_.streams), [](void*) {}, nullptr);
+        break;
+      case 18:
+        download();
+        break;
+      case 19:
+        put(shelf_.gates, [](orSimGate_t* made) { return orSimGateCreate(made, "chaos", 0.002); });
+        break;
+      case 20:
+        orSimStreamGate(any(shelf_.streams), any(shelf_.gates));
+        break;
+      case 21:
+        random(2) == 0 ? orSimGateOpen(any(shelf_.gates)) : orSimGateDestroy(any(shelf_.gates));
+        break;
+      case 22:
+        rare();
+        break;
+      default:
+        orEventQuery(any(shelf_.events));
+        orStreamQuery(any(shelf_.streams));
+        break;
     }
   }
 
@@ -83,12 +129,19 @@ class Imp {
     return error != orSuccess ? error : orModuleGetKernel(kernel, module, "fill");
   }
 
+  void download() {
+    void* pinned = nullptr;
+    CHECK(orMallocHost(&pinned, kBytes));
+    orMemcpyAsync(pinned, any(shelf_.memory), kBytes, orMemcpyDefault, any(shelf_.streams));
+    CHECK(orFreeHost(pinned)); // Waits for the copy, which ends even if its device fails.
+  }
+
   void launch() {
     openreg::kernels::FillArgs args{};
     args.dst = any(shelf_.memory);
     args.elementSize = 8;
     args.dims = 1;
-    args.sizes[0] = kBytes / 8;
+    args.sizes[0] = 0; // Checked as if it wrote all, but writes nothing: nobody orders these launches.
     args.strides[0] = 8;
     const orPointerArg pointer = openreg::kernels::contiguousPointer(0, orAccessWrite, kBytes);
     orLaunchKernel(any(shelf_.kernels), &args, sizeof(args), &pointer, 1, any(shelf_.streams));
@@ -97,15 +150,23 @@ class Imp {
   void rare() {
     const int device = static_cast<int>(random(static_cast<uint64_t>(devices_)));
     switch (random(6)) {
-      case 0: orSimLoseDevice(device); break;
-      case 1: orDeviceSynchronize(device); break;
-      default: check(orDeviceReset(device), "orDeviceReset"); break; // Often, as most devices have failed by then.
+      case 0:
+        orSimLoseDevice(device);
+        break;
+      case 1:
+        orDeviceSynchronize(device);
+        break;
+      default:
+        check(orDeviceReset(device), "orDeviceReset");
+        break; // Often, as most devices have failed by then.
     }
   }
 
   Shelf& shelf_;
   int devices_;
   std::mt19937_64 engine_;
+  size_t free_ = 0;
+  size_t total_ = 0;
   std::vector<char> host_ = std::vector<char>(kBytes);
 };
 

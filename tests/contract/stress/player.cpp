@@ -22,7 +22,9 @@ constexpr size_t kMaxStreams = 4;
 constexpr int64_t kMaxElements = 4096;
 constexpr int64_t kLargeElements = 200'000; // Enough for the compute pool.
 
-size_t bytesOf(const std::vector<int64_t>& model) { return model.size() * sizeof(int64_t); }
+size_t bytesOf(const std::vector<int64_t>& model) {
+  return model.size() * sizeof(int64_t);
+}
 } // namespace
 
 Player::Player(const Shared& shared, Counts& counts, uint64_t seed) : shared_(shared), counts_(counts), engine_(seed) {}
@@ -214,17 +216,19 @@ void Player::add() {
   moveTo(*other, stream);
   const size_t count = std::min(out.model.size(), other->model.size());
   const int64_t alpha = random(100) - 50;
-  const k::AddArgs args{
-      out.data, out.data, other->data, static_cast<int64_t>(count), k::ElementType::Int64, 0.0, alpha};
+  const k::AddArgs args{out.data, out.data, other->data, static_cast<int64_t>(count), k::ElementType::Int64,
+                        0.0,      alpha};
   const uint64_t bytes = count * sizeof(int64_t);
   const orPointerArg pointers[] = {
       k::contiguousPointer(offsetof(k::AddArgs, out), orAccessWrite, bytes),
       k::contiguousPointer(offsetof(k::AddArgs, a), orAccessRead, bytes),
       k::contiguousPointer(offsetof(k::AddArgs, b), orAccessRead, bytes)};
   CHECK(orLaunchKernel(
-      shared_.devices[static_cast<size_t>(out.device)].add, &args, sizeof(args), pointers, std::size(pointers), stream));
+      shared_.devices[static_cast<size_t>(out.device)].add, &args, sizeof(args), pointers, std::size(pointers),
+      stream));
   for (size_t i = 0; i < count; ++i) {
-    const auto sum = static_cast<uint64_t>(out.model[i]) + static_cast<uint64_t>(alpha) * static_cast<uint64_t>(other->model[i]);
+    const auto sum =
+        static_cast<uint64_t>(out.model[i]) + static_cast<uint64_t>(alpha) * static_cast<uint64_t>(other->model[i]);
     out.model[i] = static_cast<int64_t>(sum);
   }
   ++counts_.launches;
@@ -252,7 +256,8 @@ void Player::reverse() {
       k::stridedPointer(offsetof(k::CopyArgs, dst), orAccessWrite, 1, args.sizes, args.dstStrides, args.elementSize),
       k::stridedPointer(offsetof(k::CopyArgs, src), orAccessRead, 1, args.sizes, args.srcStrides, args.elementSize)};
   CHECK(orLaunchKernel(
-      shared_.devices[static_cast<size_t>(to.device)].copy, &args, sizeof(args), pointers, std::size(pointers), stream));
+      shared_.devices[static_cast<size_t>(to.device)].copy, &args, sizeof(args), pointers, std::size(pointers),
+      stream));
   std::reverse_copy(from->model.begin(), from->model.begin() + static_cast<ptrdiff_t>(count), to.model.begin());
   ++counts_.launches;
 }
@@ -323,10 +328,10 @@ void Player::synchronize() {
 void Player::play(int operations) {
   using Operation = void (Player::*)();
   static constexpr Operation kOperations[] = {
-      &Player::allocate, &Player::release,  &Player::upload,   &Player::uploadPinned, &Player::download,
-      &Player::fill,     &Player::add,      &Player::add,      &Player::add,          &Player::downloadPinned,
-      &Player::reverse,  &Player::fill,     &Player::setBytes, &Player::copyOnDevice, &Player::copyToPeer,
-      &Player::events,   &Player::streams,  &Player::allocate, &Player::hostFunction, &Player::synchronize,
+      &Player::allocate, &Player::release, &Player::upload,   &Player::uploadPinned, &Player::download,
+      &Player::fill,     &Player::add,     &Player::add,      &Player::add,          &Player::downloadPinned,
+      &Player::reverse,  &Player::fill,    &Player::setBytes, &Player::copyOnDevice, &Player::copyToPeer,
+      &Player::events,   &Player::streams, &Player::allocate, &Player::hostFunction, &Player::synchronize,
   };
   for (int i = 0; i < operations; ++i) {
     (this->*kOperations[random(std::size(kOperations))])();

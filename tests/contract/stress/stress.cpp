@@ -1,9 +1,10 @@
 // Many threads × streams × devices, random operations, checked results.
 //
-//     openreg_stress [seed [seconds [threads [operations]]]]
+//     stress [seconds [seed [threads [operations]]]]
 //
-// Each round is `operations` operations in each of `threads` threads, and then as many calls in no order (chaos.h); rounds with new seeds follow until `seconds` are
-// over (0: one round). Prints "ok" and counts; ends with code 1 and the seed when something is wrong.
+// A round is `operations` operations in each of `threads` threads, and then as many calls in no order (chaos.h). Rounds
+// with new seeds follow until `seconds` are over (0: one round). Prints "ok" and counts; ends with code 1 and the seed
+// when something is wrong.
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -56,7 +57,9 @@ void playRound(uint64_t seed, int threads, int operations, stress::Counts& count
     CHECK(orMemGetInfo(&free, &total, device));
     stress::require(free == total, "all memory is free at the end");
     CHECK(orDeviceReset(device));
-    stress::require(orStreamQuery(shared.devices[static_cast<size_t>(device)].streams[0]) == orErrorInvalidHandle, "a reset invalidates streams");
+    stress::require(
+        orStreamQuery(shared.devices[static_cast<size_t>(device)].streams[0]) == orErrorInvalidHandle,
+        "a reset invalidates streams");
   }
 }
 
@@ -67,8 +70,8 @@ uint64_t argument(int argc, char** argv, int index, uint64_t otherwise) {
 } // namespace
 
 int main(int argc, char** argv) {
-  uint64_t seed = argument(argc, argv, 1, 1);
-  const std::chrono::seconds duration(argument(argc, argv, 2, 0));
+  uint64_t seed = argument(argc, argv, 2, 1);
+  const std::chrono::seconds duration(argument(argc, argv, 1, 0));
   const int threads = static_cast<int>(argument(argc, argv, 3, 6));
   const int operations = static_cast<int>(argument(argc, argv, 4, 2000));
   setenv("OPENREG_SIM", "devices=3,memory=256MiB", 0);
@@ -85,12 +88,7 @@ int main(int argc, char** argv) {
   const auto shown = [](const std::atomic<uint64_t>& count) { return static_cast<unsigned long long>(count.load()); };
   std::printf(
       "ok rounds=%d operations=%llu launches=%llu copies=%llu events=%llu host_functions=%llu comparisons=%llu\n",
-      rounds,
-      shown(counts.operations),
-      shown(counts.launches),
-      shown(counts.copies),
-      shown(counts.events),
-      shown(counts.hostFunctions),
-      shown(counts.comparisons));
+      rounds, shown(counts.operations), shown(counts.launches), shown(counts.copies), shown(counts.events),
+      shown(counts.hostFunctions), shown(counts.comparisons));
   return 0;
 }

@@ -1,0 +1,88 @@
+# make help says what there is. The work is done by small programs in tools/, steps/, docs/ and bench/.
+#
+# Files in build/stamps say what is up to date, so that a second `make` does only what is left to do.
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# The same compiler cache serves the build and all steps, although they lie in different folders.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
+PYTHON_HERE := .venv/bin/python
+STAMPS := build/stamps
+
+# Folders are among them because removing a file changes only its folder.
+tree = $(shell find $(1) \( -name __pycache__ -o -name lib -o -name '*.egg-info' -o -name '.*' \) -prune -o -print)
+
+.PHONY: all
+all: $(STAMPS)/digits $(STAMPS)/guide  ## Set up, build, train a network on the device, build the guide
+	@$(PYTHON_HERE) tools/welcome.py
+
+.PHONY: setup
+setup: .venv/ready  ## Install what is missing, and make .venv
+
+.PHONY: build
+build: $(STAMPS)/build  ## Build the libraries and install the package into .venv
+
+.PHONY: test
+test: $(STAMPS)/build  ## Everything the tests hold; PART="backend steps" runs only these
+	@$(PYTHON_HERE) tools/test.py $(PART)
+
+.PHONY: check
+check: $(STAMPS)/build  ## What one runs while working: up to 5 minutes
+	@$(PYTHON_HERE) tools/test.py --quick $(PART)
+
+.PHONY: step
+step: .venv/ready  ## N=03: show the failure, build the step, run it; RED=1 proves the failure; OUT=dir hands the tree out
+	@$(if $(N),,echo 'make step: which? For example: make step N=01' >&2; exit 2)
+	@$(PYTHON_HERE) steps/step.py $(N) $(if $(RED),--red) $(if $(OUT),--out "$(OUT)")
+
+.PHONY: steps
+steps: .venv/ready  ## All steps, and a table of them
+	@$(PYTHON_HERE) steps/step.py all
+
+.PHONY: digits
+digits: $(STAMPS)/build  ## Train the network again
+	@$(PYTHON_HERE) examples/digits.py
+
+.PHONY: guide
+guide: $(STAMPS)/guide  ## Build the guide: build/guide/index.html
+
+.PHONY: bench
+bench: $(STAMPS)/build  ## Measure, with the CPU beside it: a table, and build/bench.json
+	@$(PYTHON_HERE) bench/run.py
+
+.PHONY: lint
+lint: $(STAMPS)/build  ## ruff, clang-format, clang-tidy, and our own rules
+	@$(PYTHON_HERE) tools/test.py lint ladder
+
+.PHONY: format
+format: .venv/ready  ## Format all files
+	@$(PYTHON_HERE) tools/lint.py --fix
+
+.PHONY: clean
+clean:  ## Remove what was built; .venv stays
+	rm -rf build dist openreg/torch_openreg/lib openreg/torch_openreg/*.so
+
+.PHONY: help
+help:  ## This list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+.venv/ready: pyproject.toml tools/setup.sh tools/venv.py
+	@sh tools/setup.sh
+	@touch $@
+
+$(STAMPS)/build: .venv/ready CMakeLists.txt setup.py pyproject.toml tools/build.py $(call tree,openreg)
+	@$(PYTHON_HERE) tools/build.py
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/digits: $(STAMPS)/build examples/digits.py
+	@$(PYTHON_HERE) examples/digits.py --save build/digits.json
+	@touch $@
+
+$(STAMPS)/guide: $(STAMPS)/build $(call tree,docs steps tests examples)
+	@echo 'guide: building the pages'
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PYTHON_HERE) -m sphinx -q -W --keep-going -n -b html docs build/guide
+	@touch $@

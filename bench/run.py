@@ -1,0 +1,82 @@
+"""Runs all benchmarks, prints a table and writes build/bench.json.
+
+Figures of a busy machine say little: the table begins with what the machine had left, and the CPU's own figure stands
+beside each of PyTorch's. A bar is what the figure is to reach; nothing fails if it doesn't.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "bench-driver"
+RESULT = ROOT / "build" / "bench.json"
+SPIN = "import time\nend, n = time.perf_counter() + 0.5, 0\nwhile time.perf_counter() < end: n += 1\nprint(n)"
+
+Figure = dict[str, Any]
+
+
+def effective_parallelism() -> float:
+    """Returns how many busy processes the machine serves at full speed just now, at most one a core."""
+
+    def spin(processes: int) -> int:
+        running = [subprocess.Popen([sys.executable, "-c", SPIN], stdout=subprocess.PIPE) for _ in range(processes)]
+        return sum(int(process.communicate()[0]) for process in running)
+
+    return spin(os.cpu_count() or 1) / spin(1)
+
+
+def build_driver() -> Path:
+    """Builds the driver's benchmark and returns its program."""
+    tools = Path(sys.executable).parent
+    configure = [tools / "cmake", "-S", ROOT / "bench" / "driver", "-B", BUILD, "-G", "Ninja"]
+    configure += [f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}", "-DCMAKE_BUILD_TYPE=Release"]
+    if shutil.which("ccache"):
+        configure.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+    for command in (configure, [tools / "cmake", "--build", BUILD]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"bench: the driver's benchmark does not build\n{done.stdout}{done.stderr}")
+    return BUILD / "openreg_bench_driver"
+
+
+def measure(name: str, *command: str | Path) -> list[Figure]:
+    """Runs a benchmark and returns the figures it prints, a JSON object a line."""
+    print(f"bench: {name}", flush=True)
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"bench: {name} ended with exit status {done.returncode}")
+    return [{"part": name, **json.loads(line)} for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def row(figure: Figure) -> str:
+    """Returns the line of a figure."""
+    value, cpu, bar = figure["value"], figure.get("cpu"), figure.get("bar")
+    text = f"{figure['name']:46} {value:12.4g} {figure['unit']:6}"
+    if cpu:
+        text += f" cpu {cpu:10.4g}   × {value / cpu:.2f}"
+    return f"{text} bar {bar:g}" if bar else text
+
+
+def main() -> None:
+    """Measures, prints and writes."""
+    before = effective_parallelism()
+    figures = measure("driver", build_driver())
+    figures += measure("torch", sys.executable, ROOT / "bench" / "torch_bench.py")
+    cores = {"cores": os.cpu_count(), "effective before": round(before, 2), "effective after": None}
+    cores["effective after"] = round(effective_parallelism(), 2)
+    print(f"\n{cores['cores']} cores, effectively {before:.2f} before and {cores['effective after']:.2f} after\n")
+    print("\n".join(row(figure) for figure in figures))
+    RESULT.write_text(
+        json.dumps({"time": time.strftime("%FT%TZ", time.gmtime()), **cores, "figures": figures}, indent=1)
+    )
+    print(f"\nwritten to {RESULT.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

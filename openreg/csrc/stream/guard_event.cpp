@@ -1,0 +1,35 @@
+// Events, as the guard offers them to PyTorch: the autograd engine orders the streams of two devices with them.
+#include "device/guard.h"
+#include "stream/event.h"
+#include "stream/handle.h"
+
+namespace openreg {
+
+// LITERALINCLUDE START: GUARD EVENT FUNCTIONS
+// PyTorch keeps an event as a void*, null until it is recorded first: only then is the device known.
+void Guard::record(void** event, const c10::Stream& stream, c10::DeviceIndex device, c10::EventFlag flag) const {
+  TORCH_CHECK(
+      device == -1 || device == stream.device_index(), "record: event of openreg:", static_cast<int>(device),
+      " cannot be recorded on ", stream.device());
+  if (*event == nullptr) {
+    const bool timed = flag == c10::EventFlag::BACKEND_DEFAULT; // torch.Event(enable_timing=True)
+    *event = createEvent(stream.device_index(), timed ? orEventDefault : orEventDisableTiming);
+  }
+  check(orEventRecord(static_cast<orEvent_t>(*event), streamHandle(stream)));
+}
+
+void Guard::block(void* event, const c10::Stream& stream) const {
+  if (event != nullptr) {
+    check(orStreamWaitEvent(streamHandle(stream), static_cast<orEvent_t>(event), 0));
+  }
+}
+
+// Runs in destructors: an error has nowhere to go. The device plays no part, the driver finds the event by its handle.
+void Guard::destroyEvent(void* event, c10::DeviceIndex /*device*/) const noexcept {
+  if (event != nullptr) {
+    (void)orEventDestroy(static_cast<orEvent_t>(event));
+  }
+}
+// LITERALINCLUDE END: GUARD EVENT FUNCTIONS
+
+} // namespace openreg

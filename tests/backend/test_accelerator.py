@@ -1,0 +1,266 @@
+"""torch.accelerator on openreg: what works, and the exact words of what waits for a later step."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch_openreg  # noqa: F401
+
+from backend.conftest import ProgramFunction
+
+accelerator = torch.accelerator
+
+
+def index_of(device: str) -> int:
+    """The number in a device's name."""
+    return torch.device(device).index
+
+
+# ---------------------------------------------------------------------- devices
+
+
+def test_openreg_is_the_accelerator() -> None:
+    assert accelerator.is_available()
+    assert accelerator.current_accelerator() == torch.device("openreg")
+    assert accelerator.current_accelerator(check_available=True) == torch.device("openreg")
+    assert accelerator.device_count() == torch.openreg.device_count() == 2
+
+
+def test_asking_for_the_accelerator_starts_nothing(program: ProgramFunction) -> None:
+    code = """
+    accelerator = torch.accelerator
+    before = len(os.listdir("/proc/self/task"))
+    print(accelerator.current_accelerator(), accelerator.current_accelerator(check_available=True))
+    print(accelerator.is_available(), accelerator.device_count(), torch.openreg.is_initialized())
+    print(len(os.listdir("/proc/self/task")) == before)
+    """
+    assert program(code).splitlines() == ["openreg openreg", "True 2 False", "True"]
+
+
+def test_the_current_device_is_that_of_torch_openreg(device: str) -> None:
+    accelerator.set_device_index(index_of(device))
+    assert accelerator.current_device_index() == torch.openreg.current_device() == index_of(device)
+    torch.openreg.set_device(1 - index_of(device))
+    assert accelerator.current_device_index() == 1 - index_of(device)
+    accelerator.set_device_index(device)
+    assert str(torch.empty(1, device="openreg").device) == device
+
+
+def test_the_context_makes_a_device_current_and_puts_the_other_back(device: str, other_device: str) -> None:
+    accelerator.set_device_index(other_device)
+    with accelerator.device_index(index_of(device)):
+        assert accelerator.current_device_index() == index_of(device)
+        assert str(torch.empty(1, device="openreg").device) == device
+    assert accelerator.current_device_index() == index_of(other_device)
+    with accelerator.device_index(None):
+        assert accelerator.current_device_index() == index_of(other_device)
+
+
+def test_the_context_puts_the_device_back_after_an_exception(device: str, other_device: str) -> None:
+    accelerator.set_device_index(other_device)
+    with pytest.raises(ZeroDivisionError), accelerator.device_index(index_of(device)):
+        raise ZeroDivisionError
+    assert accelerator.current_device_index() == index_of(other_device)
+
+
+OUT_OF_RANGE: dict[str, Callable[[], Any]] = {
+    "set_device_index": lambda: accelerator.set_device_index(9),
+    "device_index": lambda: accelerator.device_index(9).__enter__(),
+    "current_stream": lambda: accelerator.current_stream(9),
+    "get_device_capability": lambda: accelerator.get_device_capability(9),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_a_device_that_is_not_there_is_refused(name: str) -> None:
+    with pytest.raises(RuntimeError, match=r"^openreg: device index 9 is out of range; expected 0 to 1"):
+        OUT_OF_RANGE[name]()
+    assert accelerator.current_device_index() == 0
+
+
+def test_synchronising_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(torch.AcceleratorError, match="orDeviceSynchronize: argument 'device' is 9") as caught:
+        accelerator.synchronize(9)
+    assert caught.value.error_code == 3
+
+
+def test_devices_of_other_types_are_refused() -> None:
+    for function in (accelerator.set_device_index, accelerator.synchronize, accelerator.current_stream):
+        with pytest.raises(ValueError, match=r"^cpu doesn't match the current accelerator openreg\.$"):
+            function("cpu")
+
+
+def test_synchronize_returns_when_the_work_is_done(device: str) -> None:
+    x = torch.full((1000,), 3.0).to(device)
+    y = torch.empty(1000, device=device)
+    y.copy_(x)
+    accelerator.synchronize(device)
+    accelerator.synchronize(index_of(device))
+    accelerator.synchronize()
+    assert y.tolist() == [3.0] * 1000
+
+
+def test_capability_lists_types_that_tensors_can_have(device: str) -> None:
+    types = accelerator.get_device_capability(device)["supported_dtypes"]
+    assert {
+        torch.float32,
+        torch.float64,
+        torch.float16,
+        torch.bfloat16,
+        torch.int64,
+        torch.bool,
+        torch.complex64,
+    } <= types
+    assert not types & {torch.qint8, torch.quint8, torch.quint4x2, torch.qint32}
+    for dtype in types:
+        x = torch.empty(3, dtype=dtype, device=device)
+        assert x.cpu().dtype == dtype
+
+
+# ---------------------------------------------------------------------- streams
+
+
+def test_the_current_stream_is_the_default_stream(device: str) -> None:
+    stream = accelerator.current_stream(device)
+    assert (stream.stream_id, str(stream.device)) == (0, device)
+    assert isinstance(stream, torch.Stream)
+    accelerator.set_device_index(device)
+    assert accelerator.current_stream() == stream
+
+
+def test_setting_a_default_stream_makes_its_device_current(device: str, other_device: str) -> None:
+    accelerator.set_device_index(other_device)
+    accelerator.set_stream(accelerator.current_stream(device))
+    assert accelerator.current_device_index() == index_of(device)
+    assert accelerator.current_stream().stream_id == 0
+    assert str(torch.empty(1, device="openreg").device) == device
+
+
+# ---------------------------------------------------------------------- not yet
+
+STATISTICS = [
+    "empty_cache",
+    "get_memory_info",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
+]
+WORKS = [
+    "current_accelerator",
+    "current_device_idx",
+    "current_device_index",
+    "current_stream",
+    "device_count",
+    "device_index",
+    "get_device_capability",
+    "is_available",
+    "set_device_idx",
+    "set_device_index",
+    "set_stream",
+    "synchronize",
+]
+CRASHES = ["empty_host_cache"]
+GRAPHS = ["Graph"]
+
+NO_DEVICE_ALLOCATOR = "Allocator for openreg is not a DeviceAllocator."
+NO_STREAM = "Backend doesn't support create a new Stream."
+NO_GENERATOR = (
+    "You should register `PrivateUse1HooksInterface`by `RegisterPrivateUse1HooksInterface` and implement `getNewGenerator` "
+    "at the same time for PrivateUse1."
+)
+NO_PINNED_MEMORY = (
+    "You should register `PrivateUse1HooksInterface`by `RegisterPrivateUse1HooksInterface` and implement "
+    "`getPinnedMemoryAllocator` at the same time for PrivateUse1."
+)
+
+# What a later step brings: the step, the call, its exception, and words of it.
+NOT_YET: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
+    ("06 stream", lambda: torch.Stream("openreg"), RuntimeError, NO_STREAM),
+    (
+        "06 stream",
+        lambda: accelerator.current_stream().synchronize(),
+        RuntimeError,
+        "Backend doesn't support synchronizing streams.",
+    ),
+    (
+        "06 stream",
+        lambda: accelerator.current_stream().query(),
+        RuntimeError,
+        "Backend doesn't support querying streams.",
+    ),
+    *(("07 memory", getattr(accelerator, name), RuntimeError, NO_DEVICE_ALLOCATOR) for name in STATISTICS),
+    (
+        "07 memory",
+        lambda: torch.ones(2, device="openreg").record_stream(accelerator.current_stream()),
+        NotImplementedError,
+        "Could not run 'aten::record_stream' with arguments from the 'CPU' backend.",
+    ),
+    ("08 pinned", lambda: torch.ones(2).pin_memory(), NotImplementedError, NO_PINNED_MEMORY),
+    ("08 pinned", lambda: torch.empty(2, pin_memory=True), NotImplementedError, NO_PINNED_MEMORY),
+    ("09 random", lambda: torch.Generator("openreg"), NotImplementedError, NO_GENERATOR),
+    ("09 random", lambda: torch.Generator("openreg:1"), NotImplementedError, NO_GENERATOR),
+    ("16 graph", accelerator.Graph, RuntimeError, "Graph is not supported on device type: openreg"),
+    (
+        "18 distributed",
+        lambda: torch.distributed.get_default_backend_for_device("openreg"),
+        ValueError,
+        "Default backend not registered for device : openreg",
+    ),
+]
+
+
+@pytest.mark.parametrize(("step", "call", "error", "text"), NOT_YET)
+def test_what_a_later_step_brings_says_so_in_pytorchs_words(
+    step: str, call: Callable[[], Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    assert text in str(caught.value), step
+    assert torch.ones(2, device="openreg").tolist() == [1, 1]
+
+
+def test_empty_host_cache_without_a_pinned_allocator_is_a_fault_in_pytorch(program: ProgramFunction) -> None:
+    # Step 08 brings the allocator. Without one, PyTorch 2.13.0 calls a function of a null pointer.
+    program("torch.ones(1, device='openreg'); torch.accelerator.empty_host_cache()", status=-11)
+
+
+def test_pageable_memory_is_not_pinned_and_asking_is_no_error() -> None:
+    assert not torch.ones(2).is_pinned()
+
+
+def test_every_public_function_is_in_one_of_these_tests() -> None:
+    modules = {"accelerator", "cache", "graphs", "memory", "torch"}
+    public = {
+        name
+        for name in dir(accelerator)
+        if not name.startswith("_")
+        and not inspect.ismodule(getattr(accelerator, name))
+        and getattr(getattr(accelerator, name), "__module__", "").startswith("torch.")
+    }
+    assert public - modules == {*WORKS, *STATISTICS, *CRASHES, *GRAPHS}
+
+
+def test_the_old_names_still_work_and_warn() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        accelerator.set_device_idx(1)
+        assert accelerator.current_device_idx() == 1
+    assert [warning.category for warning in caught] == [FutureWarning] * 2
+
+
+def test_autocast_says_that_it_has_no_type_for_the_device() -> None:
+    # Checkpointing asks for the types, so the function is there before step 13.
+    assert torch.openreg.get_amp_supported_dtype() == []
+    with pytest.warns(UserWarning, match="target dtype is not supported. Disabling autocast"):
+        context = torch.autocast("openreg")
+    with context:
+        assert (torch.ones(2, 2, device="openreg") @ torch.ones(2, 2, device="openreg")).dtype == torch.float32

@@ -1,0 +1,62 @@
+"""The example examples/digits.py: a network trains on the device as it does on the CPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
+
+
+@pytest.fixture(scope="module")
+def digits() -> ModuleType:
+    """The example as a module."""
+    spec = importlib.util.spec_from_file_location("digits", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_network_reads_more_than_95_percent_of_the_held_out_digits(digits, tmp_path, capsys):
+    numbers = digits.main(["--save", str(tmp_path / "numbers.json")])
+    assert len(numbers["device"]) == len(numbers["cpu"]) == 10
+    assert numbers["device"][-1].accuracy > 0.95
+    assert numbers["device"][-1].loss < numbers["device"][0].loss / 10
+    saved = json.loads((tmp_path / "numbers.json").read_text())
+    assert saved["device"] == [list(epoch) for epoch in numbers["device"]]
+    printed = capsys.readouterr().out
+    assert "The losses agree." in printed
+    assert f"{numbers['device'][-1].accuracy:.1%}" in printed
+
+
+def test_the_second_device_gives_the_same_numbers_as_the_first(digits):
+    if torch.openreg.device_count() < 2:
+        pytest.skip("needs two devices")
+    assert digits.Training("openreg:1").run(1) == digits.Training("openreg:0").run(1)
+
+
+def test_what_ran_where_is_told_apart(digits):
+    numbers = digits.main(["--epochs", "1"])
+    assert "aten::empty_strided" in numbers["native"]
+    assert not set(numbers["native"]) & set(numbers["fallback"])
+    assert all(calls > 0 for calls in numbers["fallback"].values())
+
+
+def test_losses_that_differ_from_the_cpu_are_an_error(digits, monkeypatch):
+    run = digits.Training.run
+
+    def spoilt(self, epochs: int):
+        history = run(self, epochs)
+        off = 0.01 if self.pictures.is_openreg else 0.0
+        return [epoch._replace(loss=epoch.loss + off) for epoch in history]
+
+    monkeypatch.setattr(digits.Training, "run", spoilt)
+    with pytest.raises(AssertionError, match="not close"):
+        digits.main(["--epochs", "1"])

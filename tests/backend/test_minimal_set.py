@@ -1,0 +1,256 @@
+"""Proves that each operator of step 02 is needed: builds the step without it and runs a program that then breaks.
+
+What breaks is recorded in tests/recorded/minimal_set.json and .md, which the chapter shows; OPENREG_RECORD=1 writes
+them anew. A variant is a recompiled file and a link; results are kept in build/minimal until a source changes.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDED = ROOT / "tests" / "recorded"
+BUILD = ROOT / "build" / "minimal"
+
+sys.path.insert(0, str(ROOT / "steps"))
+from step import Workshop  # noqa: E402
+
+
+class Registration(NamedTuple):
+    """One `m.impl` of openreg/csrc/ops."""
+
+    key: str
+    operator: str
+    file: str
+    statement: str
+
+    @property
+    def name(self) -> str:
+        """The operator's name, with the dispatch key where it is not ours."""
+        return self.operator if self.key == "PrivateUse1" else f"{self.operator} ({self.key})"
+
+
+def registrations() -> list[Registration]:
+    """All registrations of the step, in the order of the files."""
+    found = []
+    for path in sorted((ROOT / "openreg" / "csrc" / "ops").glob("*.cpp")):
+        key = ""
+        pattern = r'^TORCH_LIBRARY_IMPL\(aten, (\w+), m\)|^ *m\.impl\("([\w.]+)"[^;]*;\n'
+        for match in re.finditer(pattern, path.read_text(), re.MULTILINE):
+            if match[1]:
+                key = match[1]
+            else:
+                found.append(Registration(key, match[2], path.relative_to(ROOT).as_posix(), match[0]))
+    return found
+
+
+# By operator: an expression that needs it, with the same value on the device `d` as on the CPU; x is arange(6.0) on d.
+PROGRAMS = {
+    "empty.memory_format": "torch.empty(2, 3, device=d).shape",
+    "empty_strided": "x.device.type == d",
+    "_copy_from": "x.device.type == d",
+    "_copy_from_and_resize": "torch.add(x, 1, out=torch.empty(0, device=d))",
+    "_copy_from (Conjugate)": "torch.view_as_complex(x.view(3, 2)).conj().cpu()",
+    "_copy_from (Negative)": "torch._neg_view(x).cpu()",
+    "_local_scalar_dense": "x[3].item()",
+    "resize_": "x.resize_(2, 2)",
+    "set_": "x.set_().shape",
+    "set_.source_Storage": "torch.empty(0, device=d).set_(x.untyped_storage())",
+    "set_.source_Storage_storage_offset": "torch.empty(0, device=d).set_(x.untyped_storage(), 1, (2,), (2,))",
+    "set_.source_Tensor": "torch.empty(0, device=d).set_(x)",
+    "is_set_to": "x.is_set_to(x)",
+    "as_strided": "x[1:4:2]",
+    "view": "x.view(2, 3)",
+    "_reshape_alias": "x.reshape(3, 2)",
+    "unfold": "x.unfold(0, 2, 3)",
+    "view_as_real": "torch.view_as_real(torch.view_as_complex(x.view(3, 2)))",
+    "view_as_complex": "torch.view_as_complex(x.view(3, 2))",
+}
+# Nobody asks for these on step 02: the fallback does, from step 03 on.
+LATER = {"_copy_from_and_resize"}
+
+RUN = """
+import json, sys
+import torch, torch_openreg
+
+def run(expression, d):
+    x = torch.arange(6.0).to(d)
+    result = eval(expression)
+    return result.cpu().tolist() if isinstance(result, torch.Tensor) else result
+
+for expression in json.loads(sys.argv[1]):
+    try:
+        got, expected = run(expression, "openreg"), run(expression, "cpu")
+        print("ok" if got == expected else f"wrong: {got} instead of {expected}")
+    except Exception as error:
+        text = str(error).splitlines()[0]
+        print(f"{type(error).__name__}: {text.split('. ')[0]}")
+"""
+
+CRASHED = "the process dies of a stack overflow"
+
+
+class Minimal(Workshop):
+    """Builds steps, and variants of them, in build/minimal."""
+
+    def site(self, index: int) -> Path:
+        """Return the folder into which a step is installed."""
+        return BUILD / self.ladder.steps[index].number / "site"
+
+    @functools.cached_property
+    def second(self) -> int:
+        """Return the index of step 02."""
+        return self.ladder.find("02")
+
+    @functools.cached_property
+    def last(self) -> int:
+        """Return the index of the complete backend."""
+        return len(self.ladder.steps) - 1
+
+    @functools.cache  # noqa: B019 (one object a session)
+    def ready(self, index: int) -> dict[str, dict[str, str]]:
+        """Build a step; return the commands that compiled libtorch_openreg.so, by source."""
+        self.build(index)
+        src = self.site(index).with_name("src")
+        commands = json.loads((src.with_name("build") / "compile_commands.json").read_text())
+        by_file = {Path(entry["file"]).relative_to(src).as_posix(): entry for entry in commands}
+        return {file: entry for file, entry in by_file.items() if file.startswith("openreg/csrc/")}
+
+    def variant(self, index: int, without: Registration) -> Path:
+        """Return the site of a step that lacks one registration."""
+        commands, site = self.ready(index), self.site(index)
+        folder = site.parent / "variants" / re.sub(r"\W+", "-", without.name)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(site / "torch_openreg", folder / "site" / "torch_openreg")
+        entry = commands[without.file]
+        text = (site.with_name("src") / without.file).read_text()
+        assert without.statement in text
+        source, made = folder / Path(without.file).name, folder / "without.o"
+        source.write_text(text.replace(without.statement, ""))
+        words = shlex.split(entry["command"])
+        original = next(word for word in words if word.endswith(without.file))
+        words[words.index(original)] = str(source)
+        words[words.index("-o") + 1] = str(made)
+        self.must([*words, "-Wno-error"], Path(entry["directory"]))  # what the line used is unused now
+        objects = [made if file == without.file else Path(e["directory"], e["output"]) for file, e in commands.items()]
+        lib = folder / "site" / "torch_openreg" / "lib"
+        torch_lib = Path(torch.__file__).parent / "lib"
+        link = ["c++", "-shared", "-o", str(lib / "libtorch_openreg.so"), *map(str, objects)]
+        link += [f"-L{lib}", "-lopenreg", f"-L{torch_lib}", "-ltorch_cpu", "-lc10", "-Wl,-rpath,$ORIGIN"]
+        self.must(link, folder)
+        return folder / "site"
+
+    def must(self, command: list[str], cwd: Path) -> None:
+        """Run a command that has to succeed."""
+        code, output = self.run(command, cwd=cwd)
+        assert code == 0, output
+
+    def key(self, index: int, *words: str) -> Path:
+        """Return where a result is kept; the name changes with every source it depends on."""
+        paths = sorted(path for path in self.ladder.trees[index] if path.startswith("openreg/"))
+        texts = [self.ladder.text(index, path) for path in paths]
+        digest = hashlib.sha256("\0".join([torch.__version__, RUN, *texts, *words]).encode())
+        return BUILD / "results" / f"{digest.hexdigest()[:32]}.json"
+
+    def results(self, index: int, expressions: list[str], without: Registration | None = None) -> list[str]:
+        """Return what each expression gives on a step: "ok", or what goes wrong. Nothing runs if nothing changed."""
+        kept = self.key(index, *expressions, repr(without))
+        if not kept.is_file():
+            self.ready(index)
+            site = self.variant(index, without) if without else self.site(index)
+            env = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
+            command = [sys.executable, "-c", RUN, json.dumps(expressions)]
+            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+            said = done.stdout.splitlines()
+            if done.returncode == -11 and len(expressions) == 1:
+                said = [CRASHED]
+            assert len(said) == len(expressions), f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(said))
+        return json.loads(kept.read_text())
+
+
+@pytest.fixture(scope="session")
+def minimal() -> Minimal:
+    """The builder."""
+    return Minimal()
+
+
+ALL = registrations()
+
+
+def row(minimal: Minimal, registration: Registration) -> dict[str, str]:
+    """What is recorded of an operator."""
+    program = PROGRAMS[registration.name]
+    later = registration.name in LATER
+    return {
+        "operator": registration.name,
+        "file": registration.file,
+        "program": program,
+        "step 02": "not asked for" if later else minimal.results(minimal.second, [program], registration)[0],
+        "complete": minimal.results(minimal.last, [program], registration)[0],
+    }
+
+
+def test_there_is_a_program_for_each_operator_and_no_other() -> None:
+    assert [registration.name for registration in ALL if registration.name not in PROGRAMS] == []
+    assert PROGRAMS.keys() - {registration.name for registration in ALL} == set()
+
+
+@pytest.mark.timeout(600)
+def test_step_02_runs_all_the_programs(minimal: Minimal) -> None:
+    programs = [program for name, program in PROGRAMS.items() if name not in LATER]
+    assert dict(zip(programs, minimal.results(minimal.second, programs), strict=True)) == dict.fromkeys(programs, "ok")
+
+
+@pytest.mark.timeout(600)
+def test_the_complete_backend_runs_all_the_programs(minimal: Minimal) -> None:
+    programs = list(PROGRAMS.values())
+    assert dict(zip(programs, minimal.results(minimal.last, programs), strict=True)) == dict.fromkeys(programs, "ok")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("registration", ALL, ids=lambda registration: registration.name)
+def test_without_the_operator_something_breaks(minimal: Minimal, registration: Registration) -> None:
+    got = row(minimal, registration)
+    assert got["step 02"] != "ok", "the step does not need this operator"
+    if registration.name in LATER:
+        assert got["complete"] != "ok", "no step needs this operator"
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """The rows as a Markdown table."""
+    lines = [
+        "| operator | a program that needs it | what it says without the operator | and with the CPU fallback |",
+        "|---|---|---|---|",
+    ]
+    for item in rows:
+        words = [f"`{item['operator']}`", f"`{item['program']}`", item["step 02"], item["complete"]]
+        lines.append("| " + " | ".join(word.replace("|", "\\|") for word in words) + " |")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.timeout(600)
+def test_the_record_says_what_breaks(minimal: Minimal) -> None:
+    rows = [row(minimal, registration) for registration in ALL]
+    written = {
+        RECORDED / "minimal_set.json": json.dumps(rows, indent=1) + "\n",
+        RECORDED / "minimal_set.md": table(rows),
+    }
+    for path, text in written.items():
+        if os.environ.get("OPENREG_RECORD"):
+            path.write_text(text)
+        assert path.read_text() == text, "run this test with OPENREG_RECORD=1 to write it anew"

@@ -1,0 +1,122 @@
+"""Runs the parts of the tests one after the other, and says how each went and how long it took.
+
+    python tools/test.py                  everything                                  (make test)
+    python tools/test.py --quick          the part one runs while working             (make check)
+    python tools/test.py backend steps    these parts                                 (make test PART="backend steps")
+
+A part that fails doesn't keep the others from running. The last line counts the tests of all parts.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "build" / "test"
+
+
+class Part(NamedTuple):
+    """A part of the tests: a Python program, or pytest with these arguments."""
+
+    name: str
+    what: str
+    command: list[str]
+    quick: list[str] | None  # what `make check` runs of it, if anything
+    pytest: bool = True
+
+
+WORKERS = ["-n", "2"]
+LONG = ["--ignore=tests/backend/test_opinfo.py", "--ignore=tests/steps/test_steps.py", "-m", "not sanitizer"]
+PARTS = [
+    Part("lint", "form of all files", ["tools/lint.py", "--all"], ["tools/lint.py"], pytest=False),
+    Part("ladder", "steps, regions and chapters fit together", ["steps/check.py"], ["steps/check.py"], pytest=False),
+    Part(
+        "contract",
+        "every entry of openreg.h, on the simulator",
+        ["tests/contract", "-m", "not sanitizer", *WORKERS],
+        ["tests/contract", *LONG, *WORKERS],
+    ),
+    Part("stress", "threads × streams × devices, under sanitizers", ["tests/contract", "-m", "sanitizer"], None),
+    Part("backend", "the PyTorch side", ["tests/backend", *WORKERS], ["tests/backend", *LONG, *WORKERS]),
+    # One process: the steps share what they build, and the compiler uses all cores.
+    Part("steps", "each step: red before, green after", ["tests/steps"], ["tests/steps", *LONG]),
+    Part("guide", "the guide: built, its Python and its links", ["tests/guide", *WORKERS], None),
+]
+
+
+class Result(NamedTuple):
+    """How a part went."""
+
+    part: Part
+    ok: bool
+    seconds: float
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+def count(report: Path, ok: bool) -> tuple[int, int, int]:
+    """Returns passed, failed and skipped tests from pytest's report; a part that broke without one failed once."""
+    total = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+    if report.is_file():
+        for suite in ElementTree.parse(report).iter("testsuite"):
+            for key in total:
+                total[key] += int(suite.get(key, 0))
+    failed = total["failures"] + total["errors"]
+    return total["tests"] - failed - total["skipped"], max(failed, int(not ok)), total["skipped"]
+
+
+def run(part: Part, quick: bool) -> Result:
+    """Runs one part, its output shown as it comes."""
+    arguments = part.quick if quick and part.quick else part.command
+    report = RESULTS / f"{part.name}.xml"
+    report.unlink(missing_ok=True)
+    if part.pytest:
+        arguments = ["-m", "pytest", "-q", f"--junitxml={report}", *arguments]
+    print(f"\n== {part.name}: {part.what}\n   python {' '.join(arguments)}", flush=True)
+    start = time.monotonic()
+    ok = subprocess.run([sys.executable, *arguments], cwd=ROOT, check=False).returncode == 0
+    seconds = time.monotonic() - start
+    if part.pytest:
+        return Result(part, ok, seconds, *count(report, ok))
+    return Result(part, ok, seconds, failed=int(not ok))
+
+
+def summarize(results: list[Result]) -> str:
+    """Returns the table at the end, what to run again, and the line that counts."""
+    lines = [f"{'part':10} {'':6} {'seconds':>7} {'passed':>7} {'failed':>7} {'skipped':>7}"]
+    for part, ok, seconds, *counts in results:
+        numbers = "".join(f" {number:7}" for number in counts) if part.pytest else ""
+        lines.append(f"{part.name:10} {'ok' if ok else 'FAILED':6} {seconds:7.0f}{numbers}")
+    lines.append(f"{'all':10} {'':6} {sum(result.seconds for result in results):7.0f}")
+    failed = [result.part.name for result in results if not result.ok]
+    if failed:
+        lines += ["", "failed: " + ", ".join(failed) + ". Again, just these:", ""]
+        lines += [f"    make test PART={name}" for name in failed]
+    passed, bad, skipped = (sum(result[i] for result in results) for i in (3, 4, 5))
+    return "\n".join([*lines, "", f"{passed} passed, {bad} failed, {skipped} skipped"])
+
+
+def main() -> None:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="a part; all by default")
+    parser.add_argument("--quick", action="store_true", help="leave out what takes long")
+    given = parser.parse_args()
+    names = [part.name for part in PARTS]
+    if unknown := set(given.parts).difference(names):
+        parser.error(f"no part is called {', '.join(unknown)}; there are {', '.join(names)}")
+    wanted = given.parts or [part.name for part in PARTS if part.quick or not given.quick]
+    chosen = [part for part in PARTS if part.name in wanted]
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    results = [run(part, given.quick) for part in chosen]
+    print(f"\n{summarize(results)}")
+    sys.exit(not all(result.ok for result in results))
+
+
+if __name__ == "__main__":
+    main()
