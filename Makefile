@@ -13,8 +13,8 @@ export CCACHE_NOHASHDIR := 1
 PYTHON_HERE := .venv/bin/python
 STAMPS := build/stamps
 
-# Folders are among them because removing a file changes only its folder.
-tree = $(shell find $(1) \( -name __pycache__ -o -name lib -o -name '*.egg-info' -o -name '.*' \) -prune -o -print)
+# Files and folders: removing a file changes only its folder. "/." keeps the folder steps apart from the target steps.
+tree = $(shell find $(addsuffix /.,$(1)) \( -name __pycache__ -o -name lib -o -name '*.egg-info' -o -name '.?*' \) -prune -o -print)
 
 .PHONY: all
 all: $(STAMPS)/digits $(STAMPS)/guide  ## Set up, build, train a network on the device, build the guide

@@ -11,8 +11,8 @@ namespace openreg {
 namespace {
 
 // LITERALINCLUDE START: BINDING DEVICE
-// wrap_pybind_function turns c10::Error into the Python exception of its type; its no_gil form also releases the GIL, which
-// every call that may wait for the device has to do: the device may be running a host function that needs it.
+// wrap_pybind_function turns c10::Error into the Python exception of its type; its no_gil form also releases the GIL,
+// which every call that may wait for the device has to do: the device may be running a host function that needs it.
 const Binding device([](pybind11::module_& module) {
   namespace py = pybind11;
   module.def("_torch_version", [] { return TORCH_VERSION; });
@@ -35,8 +35,8 @@ const Binding device([](pybind11::module_& module) {
       .def_readonly("multi_processor_count", &orDeviceProp::multiProcessorCount)
       .def("__repr__", [](const orDeviceProp& p) {
         return c10::str(
-            "_DeviceProperties(name='", p.name, "', major=", p.major, ", minor=", p.minor, ", total_memory=",
-            p.totalGlobalMem >> 20, "MB, multi_processor_count=", p.multiProcessorCount, ")");
+            "_DeviceProperties(name='", p.name, "', major=", p.major, ", minor=", p.minor,
+            ", total_memory=", p.totalGlobalMem >> 20, "MB, multi_processor_count=", p.multiProcessorCount, ")");
       });
 });
 // LITERALINCLUDE END: BINDING DEVICE

@@ -174,8 +174,8 @@ GRAPHS = ["Graph"]
 NO_DEVICE_ALLOCATOR = "Allocator for openreg is not a DeviceAllocator."
 NO_STREAM = "Backend doesn't support create a new Stream."
 NO_GENERATOR = (
-    "You should register `PrivateUse1HooksInterface`by `RegisterPrivateUse1HooksInterface` and implement `getNewGenerator` "
-    "at the same time for PrivateUse1."
+    "You should register `PrivateUse1HooksInterface`by `RegisterPrivateUse1HooksInterface` and implement "
+    "`getNewGenerator` at the same time for PrivateUse1."
 )
 NO_PINNED_MEMORY = (
     "You should register `PrivateUse1HooksInterface`by `RegisterPrivateUse1HooksInterface` and implement "

@@ -1,4 +1,4 @@
-"""The CPU fallback: any operator's arguments and results, its counts, its refusals, and what the dispatcher says about it."""
+"""The CPU fallback: any operator's arguments and results, counts, refusals, and what the dispatcher says about it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def on(device: str, value: Any) -> Any:
 
 
 def same(function: Callable[..., Any], *arguments: Any, device: str = "openreg:0") -> Any:
-    """Calls a function with CPU tensors and with copies of them on a device, and compares results and arguments afterwards.
+    """Calls a function with CPU tensors and with copies on a device, and compares results and arguments afterwards.
 
     Returns:
         The result on the device.
@@ -261,8 +261,8 @@ def test_a_refusal_for_the_device_names_argument_and_operator() -> None:
     with pytest.raises(RuntimeError) as caught:
         torch.mm(on("openreg:0", x), on("openreg:1", x))
     assert str(caught.value) == (
-        "Expected all tensors to be on the same device, but got mat2 is on openreg:1, different from other tensors on openreg:0 "
-        "(when checking argument in method aten::mm.out)"
+        "Expected all tensors to be on the same device, but got mat2 is on openreg:1, different from other tensors on "
+        "openreg:0 (when checking argument in method aten::mm.out)"
     )
 
 
@@ -413,7 +413,8 @@ def test_views_share_memory_with_their_base(device: str) -> None:
     x = on(device, matrix(4, 6))
     views = [
         x.t(), x[1:], x.view(2, 12), x.reshape(24), x.unsqueeze(0), x.expand(2, 4, 6), x.diagonal(), x.unfold(0, 2, 1),
-        x.view(torch.int32), x.split(2)[1], x.unbind(1)[3], x.movedim(0, 1), x.narrow(1, 2, 2), x.as_strided((2, 2), (6, 1)),
+        x.view(torch.int32), x.split(2)[1], x.unbind(1)[3], x.movedim(0, 1), x.narrow(1, 2, 2),
+        x.as_strided((2, 2), (6, 1)),
     ]  # fmt: skip
     for view in views:
         assert view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
@@ -439,7 +440,8 @@ except RuntimeError as error:
 
 def test_a_view_is_refused_since_a_copy_cannot_alias(program: ProgramFunction) -> None:
     assert program(VIEW_OPERATOR).strip() == (
-        'The operator test::half appears to be a view operator, but it has no implementation for the backend "openreg:1". '
+        "The operator test::half appears to be a view operator, but it has no implementation for the backend "
+        '"openreg:1". '
         "View operators don't support since the tensor's storage cannot be shared across devices."
     )
 
@@ -590,7 +592,7 @@ def test_set_fallback_returns_the_mode_before() -> None:
 
 
 def test_set_fallback_refuses_other_modes() -> None:
-    with pytest.raises(ValueError, match="^set_fallback: argument 'mode' is 'gpu'; expected 'cpu' or 'raise'$"):
+    with pytest.raises(ValueError, match=r"^set_fallback: argument 'mode' is 'gpu'; expected 'cpu' or 'raise'$"):
         torch.openreg.set_fallback("gpu")
     assert torch.openreg.set_fallback("cpu") == "cpu"
 
@@ -623,7 +625,7 @@ def test_blocking_twice_is_undone_by_unblocking_once(device: str) -> None:
 def test_block_fallback_refuses_a_name_without_namespace() -> None:
     with pytest.raises(
         RuntimeError,
-        match="block_fallback: argument 'op' is 'sin'; expected a name such as 'aten::sin' or 'aten::sin.out'",
+        match=r"^block_fallback: argument 'op' is 'sin'; expected a name such as 'aten::sin' or 'aten::sin.out'",
     ):
         torch.openreg.block_fallback("sin")
 

@@ -11,36 +11,22 @@ namespace openreg {
 /**
  * @brief Implements at::PrivateUse1HooksInterface for this backend.
  *
- * backward(), torch.accelerator and UntypedStorage.resize_ end here. One object serves all devices and is never destroyed.
+ * backward(), torch.accelerator and UntypedStorage.resize_ end here. One object serves all devices and is never
+ * destroyed.
  */
 struct Hooks final : at::PrivateUse1HooksInterface {
-  bool isBuilt() const override {
-    return true;
-  }
+  bool isBuilt() const override { return true; }
   /// Must not initialise a device: PyTorch asks this in order to decide whether to use one at all.
-  bool isAvailable() const override {
-    return openreg::deviceCount() > 0;
-  }
-  /// The autograd engine sets a device only where this is true, so that a backward pass on one device leaves others asleep.
-  bool hasPrimaryContext(c10::DeviceIndex device) const override {
-    return deviceIsInitialized(device);
-  }
-  void init() const override {
-    (void)deviceCountEnsureNonZero();
-  }
+  bool isAvailable() const override { return openreg::deviceCount() > 0; }
+  /// The autograd engine sets a device only where this is true, so that a backward pass on one device leaves others
+  /// asleep.
+  bool hasPrimaryContext(c10::DeviceIndex device) const override { return deviceIsInitialized(device); }
+  void init() const override { (void)deviceCountEnsureNonZero(); }
 
-  c10::DeviceIndex deviceCount() const override {
-    return openreg::deviceCount();
-  }
-  c10::DeviceIndex getCurrentDevice() const override {
-    return currentDevice();
-  }
-  void setCurrentDevice(c10::DeviceIndex device) const override {
-    setDevice(device);
-  }
-  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {
-    return openreg::exchangeDevice(device);
-  }
+  c10::DeviceIndex deviceCount() const override { return openreg::deviceCount(); }
+  c10::DeviceIndex getCurrentDevice() const override { return currentDevice(); }
+  void setCurrentDevice(c10::DeviceIndex device) const override { setDevice(device); }
+  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override { return openreg::exchangeDevice(device); }
   /// As exchangeDevice, but a device that is not there is no error.
   c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override;
 

@@ -13,15 +13,12 @@ namespace {
 // LITERALINCLUDE START: WAIT FOR IDLE ENGINE
 // A node of a graph that computes nothing. The engine runs it in the thread of the device that its input is on.
 struct Marker final : torch::autograd::Node {
-  explicit Marker(const at::Tensor& input) {
-    add_input_metadata(input);
-  }
-  torch::autograd::variable_list apply(torch::autograd::variable_list&& /*inputs*/) override {
-    return {};
-  }
+  explicit Marker(const at::Tensor& input) { add_input_metadata(input); }
+  torch::autograd::variable_list apply(torch::autograd::variable_list&& /*inputs*/) override { return {}; }
 };
 
-// A tensor without elements, made by hand: the allocator would ask the device, which may have failed or be standing at a gate.
+// A tensor without elements, made by hand: the allocator would ask the device, which may have failed or be standing at
+// a gate.
 at::Tensor nothingOn(c10::DeviceIndex device) {
   c10::Storage storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, {kDeviceType, device}));
   return at::detail::make_tensor<c10::TensorImpl>(

@@ -60,8 +60,8 @@ c10::DeviceIndex resolveIndex(c10::Device device) {
   }
   const auto count = deviceCountEnsureNonZero();
   TORCH_CHECK(
-      device.index() < count, "openreg: device index ", static_cast<int>(device.index()), " is out of range; expected 0 to ",
-      count - 1);
+      device.index() < count, "openreg: device index ", static_cast<int>(device.index()),
+      " is out of range; expected 0 to ", count - 1);
   return device.index();
 }
 

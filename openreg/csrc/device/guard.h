@@ -12,45 +12,28 @@ namespace openreg {
 /**
  * @brief Implements c10::impl::DeviceGuardImplInterface for this backend.
  *
- * PyTorch reaches it through a global table, from any thread, also from destructors: every c10::DeviceGuard, the autograd
- * engine, torch.accelerator and torch.Stream end here. One object serves all devices and is never destroyed.
+ * PyTorch reaches it through a global table, from any thread, also from destructors: every c10::DeviceGuard, the
+ * autograd engine, torch.accelerator and torch.Stream end here. One object serves all devices and is never destroyed.
  */
 struct Guard final : c10::impl::DeviceGuardImplInterface {
-  c10::DeviceType type() const override {
-    return kDeviceType;
-  }
-  c10::DeviceIndex deviceCount() const noexcept override {
-    return openreg::deviceCount();
-  }
+  c10::DeviceType type() const override { return kDeviceType; }
+  c10::DeviceIndex deviceCount() const noexcept override { return openreg::deviceCount(); }
 
-  c10::Device getDevice() const override {
-    return {kDeviceType, currentDevice()};
-  }
-  void setDevice(c10::Device device) const override {
-    openreg::setDevice(resolveIndex(device));
-  }
+  c10::Device getDevice() const override { return {kDeviceType, currentDevice()}; }
+  void setDevice(c10::Device device) const override { openreg::setDevice(resolveIndex(device)); }
   c10::Device exchangeDevice(c10::Device device) const override {
     return {kDeviceType, openreg::exchangeDevice(resolveIndex(device))};
   }
-  /// Called by destructors, which puts a device back that was current a moment ago: an error could not be handled there.
-  void uncheckedSetDevice(c10::Device device) const noexcept override {
-    (void)orSetDevice(device.index());
-  }
+  /// Called by destructors, which puts a device back that was current a moment ago: an error could not be handled
+  /// there.
+  void uncheckedSetDevice(c10::Device device) const noexcept override { (void)orSetDevice(device.index()); }
 
-  c10::Stream getStream(c10::Device device) const override {
-    return currentStream(resolveIndex(device));
-  }
-  c10::Stream getDefaultStream(c10::Device device) const override {
-    return defaultStream(resolveIndex(device));
-  }
+  c10::Stream getStream(c10::Device device) const override { return currentStream(resolveIndex(device)); }
+  c10::Stream getDefaultStream(c10::Device device) const override { return defaultStream(resolveIndex(device)); }
   /// Does not change the current device: the interface leaves that to the caller.
-  c10::Stream exchangeStream(c10::Stream stream) const override {
-    return exchangeCurrentStream(stream);
-  }
+  c10::Stream exchangeStream(c10::Stream stream) const override { return exchangeCurrentStream(stream); }
 
-  void synchronizeDevice(c10::DeviceIndex device) const override {
-    synchronize(device);
-  }
+  void synchronizeDevice(c10::DeviceIndex device) const override { synchronize(device); }
   c10::DeviceCapability getDeviceCapability(c10::Device device) const override;
 
   // LITERALINCLUDE START: GUARD EVENT

@@ -13,6 +13,7 @@
 namespace openreg {
 namespace {
 
+// LITERALINCLUDE START: CONVOLUTION
 // at::convolution chooses a library by the device (oneDNN, cuDNN, ...). For a device outside PyTorch's tree it calls
 // convolution_overrideable, which exists to be registered, and whose own kernel does nothing but say so.
 at::Tensor convolution(
@@ -32,6 +33,7 @@ at::Tensor convolution(
       onCpu(input), onCpu(weight), onCpu(bias), stride, padding, dilation, transposed, outputPadding, groups);
   return onDevice(result, input.device());
 }
+// LITERALINCLUDE END: CONVOLUTION
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
     const at::Tensor& gradOutput,

@@ -28,9 +28,10 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
 // LITERALINCLUDE END: FALLBACK GLOBAL
 
 // LITERALINCLUDE START: FALLBACK OPERATOR
-// The functional form of a structured operator is one of those: PyTorch computes the result's metadata, allocates it and calls
-// the .out form, which falls back and moves one tensor more in both directions. Registered by name, the functional form
-// goes to the CPU itself. mse_loss needs it, not only for speed: its .out form resizes, and would warn about it.
+// The functional form of a structured operator is one of those: PyTorch computes the result's metadata, allocates it
+// and calls the .out form, which falls back and moves one tensor more in both directions. Registered by name, the
+// functional form goes to the CPU itself. mse_loss needs it, not only for speed: its .out form resizes, and would warn
+// about it.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&cpuFallback>());
 }

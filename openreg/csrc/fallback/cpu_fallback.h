@@ -12,8 +12,8 @@ namespace openreg {
  * Blocks until the device has caught up. Views are refused: a result that aliases its argument cannot come from a copy.
  * @param op Operator that was called.
  * @param stack Its arguments; receives its results.
- * @throws c10::NotImplementedError if admitFallback() refuses; c10::Error for views and for tensors of several devices; whatever
- *   the CPU kernel throws.
+ * @throws c10::NotImplementedError if admitFallback() refuses; c10::Error for views and for tensors of several devices;
+ * whatever the CPU kernel throws.
  */
 void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 

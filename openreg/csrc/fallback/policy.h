@@ -28,7 +28,8 @@ C10_EXPORT void resetFallbackCounts();
 /** @brief From now on every fallback is refused (true) or served (false). @return The setting before. */
 C10_EXPORT bool refuseFallbacks(bool refuse);
 
-/** @brief From now on this operator's fallback is refused (true) or served (false). @param op Name as in fallbackCounts(). */
+/** @brief From now on this operator's fallback is refused (true) or served (false). @param op Name as in
+ * fallbackCounts(). */
 C10_EXPORT void blockFallback(const std::string& op, bool block);
 // LITERALINCLUDE END: FALLBACK POLICY
 

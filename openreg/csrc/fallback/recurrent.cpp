@@ -1,4 +1,5 @@
-// The cells of nn.LSTM and nn.GRU on the CPU. The generic fallback cannot serve them: only accelerators have these operators.
+// The cells of nn.LSTM and nn.GRU on the CPU. The generic fallback cannot serve them: only accelerators have these
+// operators.
 #include "fallback/on_cpu.h"
 #include "fallback/policy.h"
 
@@ -19,8 +20,8 @@ namespace {
 
 using OptionalTensor = std::optional<at::Tensor>;
 
-// The CPU runs a cell as a dozen operators. Where the device is an accelerator PyTorch calls one fused operator instead, which
-// keeps the activated gates for the backward pass in a workspace that only the two of them read.
+// The CPU runs a cell as a dozen operators. Where the device is an accelerator PyTorch calls one fused operator
+// instead, which keeps the activated gates for the backward pass in a workspace that only the two of them read.
 at::Tensor withBias(const at::Tensor& gates, const OptionalTensor& bias) {
   return bias.has_value() && bias->defined() ? onCpu(gates) + onCpu(*bias) : onCpu(gates);
 }

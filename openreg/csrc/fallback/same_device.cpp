@@ -1,4 +1,5 @@
-// An operator works on one device. PyTorch's generated code checks that for the backends in its tree; a fallback has to.
+// An operator works on one device. PyTorch's generated code checks that for the backends in its tree; a fallback has
+// to.
 #include "fallback/same_device.h"
 
 #include <ATen/core/Tensor.h>
@@ -6,7 +7,8 @@
 
 namespace openreg {
 
-// Without this, the fallback would not even notice: on the CPU all copies are alike, and x + y of two devices has a result.
+// Without this, the fallback would not even notice: on the CPU all copies are alike, and x + y of two devices has a
+// result.
 void checkSameDevice(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   const auto& parameters = op.schema().arguments();
   const auto given = torch::jit::last(stack, parameters.size());

@@ -20,9 +20,7 @@ class DirectAllocator final : public c10::Allocator {
   }
 
   /// Lets raw_allocate work, which needs to know that a pointer is its own context.
-  c10::DeleterFnPtr raw_deleter() const override {
-    return &release;
-  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
 
   /// Both pointers are device memory, so the device does the copy, in the order of the current stream.
   void copy_data(void* dst, const void* src, std::size_t size) const override {
@@ -30,11 +28,9 @@ class DirectAllocator final : public c10::Allocator {
   }
 
  private:
-  /// Runs where a tensor dies: in any thread, under any current device, while an exception is in flight, after a device has
-  /// failed. It must not throw, and orFree succeeds in all these cases; it finds the device by the pointer.
-  static void release(void* data) noexcept {
-    (void)orFree(data);
-  }
+  /// Runs where a tensor dies: in any thread, under any current device, while an exception is in flight, after a device
+  /// has failed. It must not throw, and orFree succeeds in all these cases; it finds the device by the pointer.
+  static void release(void* data) noexcept { (void)orFree(data); }
 };
 // LITERALINCLUDE END: DIRECT ALLOCATOR
 

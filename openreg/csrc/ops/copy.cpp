@@ -1,5 +1,5 @@
-// copy_ between any two tensors of which at least one is on this device. PyTorch sends to, cpu, clone, contiguous and copy_
-// itself here.
+// copy_ between any two tensors of which at least one is on this device. PyTorch sends to, cpu, clone, contiguous and
+// copy_ itself here.
 #include "ops/copy_device.h"
 #include "ops/copy_host.h"
 #include "ops/copy_kernel.h"
@@ -25,7 +25,7 @@ bool sameBits(const at::Tensor& src, const at::Tensor& dst) {
 // Whether, moreover, all the bytes lie in one piece and in the same order.
 bool sameBytes(const at::Tensor& src, const at::Tensor& dst) {
   return sameBits(src, dst) && src.sizes() == dst.sizes() && src.strides() == dst.strides() &&
-      src.is_non_overlapping_and_dense();
+         src.is_non_overlapping_and_dense();
 }
 // LITERALINCLUDE END: COPY SAME BYTES
 
@@ -81,7 +81,8 @@ void copyDeviceToDevice(const at::Tensor& src, const at::Tensor& dst) {
 
 // LITERALINCLUDE START: COPY FROM
 at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& dst, bool nonBlocking) {
-  TORCH_CHECK(self.defined() && dst.defined(), "_copy_from: argument '", self.defined() ? "dst" : "self", "' is undefined");
+  TORCH_CHECK(
+      self.defined() && dst.defined(), "_copy_from: argument '", self.defined() ? "dst" : "self", "' is undefined");
   if (self.is_same(dst)) {
     return dst;
   }
@@ -117,8 +118,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 // LITERALINCLUDE END: COPY FROM
 
 // LITERALINCLUDE START: COPY LAZY BITS
-// A tensor that is conjugated or negated lazily would be materialised before _copy_from sees it: by clone, which copies, which
-// materialises it first, until the stack is full. copyFrom knows the bits itself, so it takes such tensors as they are.
+// A tensor that is conjugated or negated lazily would be materialised before _copy_from sees it: by clone, which
+// copies, which materialises it first, until the stack is full. copyFrom knows the bits itself, so it takes such
+// tensors as they are.
 TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
   m.impl("_copy_from", torch::CppFunction::makeFallthrough());
 }

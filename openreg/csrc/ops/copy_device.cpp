@@ -12,8 +12,7 @@ namespace openreg {
 bool copyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
   const auto stream = currentStreamHandle(dst.device().index());
   if (src.sizes() == dst.sizes() && src.strides() == dst.strides() && dst.is_non_overlapping_and_dense()) {
-    check(orMemcpyAsync(
-        dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToDevice, stream));
+    check(orMemcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToDevice, stream));
     return true;
   }
   return hasCopyKernel(dst.device().index()) && launchCopy(src, dst, stream);
@@ -26,8 +25,8 @@ void copyAcrossDevices(const at::Tensor& src, const at::Tensor& dst) {
   const auto to = dst.device().index();
   const auto fromStream = currentStreamHandle(from);
   const auto toStream = currentStreamHandle(to);
-  // One stream does the copy, the source's. It has to wait for those who still use dst on the other device, and the other
-  // device's later work has to wait for it.
+  // One stream does the copy, the source's. It has to wait for those who still use dst on the other device, and the
+  // other device's later work has to wait for it.
   const Event dstIsFree(to);
   dstIsFree.record(toStream);
   dstIsFree.block(fromStream);

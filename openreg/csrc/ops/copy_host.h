@@ -16,8 +16,8 @@ at::Tensor toHost(const at::Tensor& self);
 /**
  * @brief Copies a CPU tensor into a tensor of this backend: any types, any strides, broadcast.
  *
- * Blocks until the work on the current stream of its device is done and the bytes have arrived. Elements of dst's storage that
- * lie between its own are read and written back unchanged.
+ * Blocks until the work on the current stream of its device is done and the bytes have arrived. Elements of dst's
+ * storage that lie between its own are read and written back unchanged.
  * @param src CPU tensor that can be expanded to the sizes of `dst`.
  * @param dst Tensor of this backend.
  */

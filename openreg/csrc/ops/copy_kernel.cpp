@@ -78,8 +78,8 @@ bool launchCopy(const at::Tensor& src, const at::Tensor& dst, orStream_t stream)
       kernels::stridedPointer(
           offsetof(kernels::CopyArgs, src), orAccessRead, dims, args.sizes, args.srcStrides, args.elementSize),
   };
-  check(orLaunchKernel(
-      copyKernel(dst.device().index()), &args, sizeof(args), pointers.data(), pointers.size(), stream));
+  check(
+      orLaunchKernel(copyKernel(dst.device().index()), &args, sizeof(args), pointers.data(), pointers.size(), stream));
   return true;
 }
 // LITERALINCLUDE END: LAUNCH COPY

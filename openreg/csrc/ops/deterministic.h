@@ -8,7 +8,7 @@ namespace openreg {
 /// Whether new memory has to be filled: NaN for floating point, the largest value for integers.
 inline bool fillsUninitializedMemory() {
   return C10_UNLIKELY(at::globalContext().deterministicAlgorithms()) &&
-      at::globalContext().deterministicFillUninitializedMemory();
+         at::globalContext().deterministicFillUninitializedMemory();
 }
 
 } // namespace openreg

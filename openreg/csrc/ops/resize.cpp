@@ -32,8 +32,7 @@ void resizeStorage(const c10::Storage& storage, size_t size) {
 namespace {
 
 // LITERALINCLUDE START: RESIZE
-const at::Tensor& resize_(
-    const at::Tensor& self, at::IntArrayRef size, std::optional<at::MemoryFormat> memoryFormat) {
+const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef size, std::optional<at::MemoryFormat> memoryFormat) {
   auto* impl = self.unsafeGetTensorImpl();
   const auto oldBytes = self.storage().nbytes();
   if (impl->sizes() != size) {

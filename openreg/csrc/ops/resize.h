@@ -6,7 +6,8 @@
 namespace openreg {
 
 /**
- * @brief Gives a storage of this backend `size` bytes: new memory on its device, the old contents up to the shorter length.
+ * @brief Gives a storage of this backend `size` bytes: new memory on its device, the old contents up to the shorter
+ * length.
  *
  * The copy is queued on the device's current stream. If anything throws, the storage is as it was.
  * @throws c10::Error if the storage is not resizable; c10::OutOfMemoryError.

@@ -14,8 +14,8 @@ namespace {
 
 // LITERALINCLUDE START: SET
 // at::native::set_storage_cpu_ does the same, but grows a short storage with the host's memcpy.
-at::Tensor& setStorage(
-    at::Tensor& self, at::Storage source, int64_t offset, at::IntArrayRef size, at::IntArrayRef stride) {
+at::Tensor&
+setStorage(at::Tensor& self, at::Storage source, int64_t offset, at::IntArrayRef size, at::IntArrayRef stride) {
   at::native::checkSetStorage(self, source, offset, size, stride);
   auto* impl = self.unsafeGetTensorImpl();
   impl->set_storage_offset(offset);
@@ -42,8 +42,8 @@ at::Tensor& setWholeStorage(at::Tensor& self, at::Storage source) {
 at::Tensor& setEmpty(at::Tensor& self) {
   const c10::DeviceGuard guard(self.device());
   return setStorage(
-      self, c10::Storage(c10::Storage::use_byte_size_t(), 0, allocator()->allocate(0), allocator(), /*resizable=*/true), 0, {0},
-      {});
+      self, c10::Storage(c10::Storage::use_byte_size_t(), 0, allocator()->allocate(0), allocator(), /*resizable=*/true),
+      0, {0}, {});
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -37,13 +37,9 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   /** @brief Completes once the work queued on `stream` so far is done. @param stream Stream of the event's device. */
-  void record(orStream_t stream) const {
-    check(orEventRecord(event_, stream));
-  }
+  void record(orStream_t stream) const { check(orEventRecord(event_, stream)); }
   /** @brief Makes later work of `stream`, of any device, wait for the last record(). */
-  void block(orStream_t stream) const {
-    check(orStreamWaitEvent(stream, event_, 0));
-  }
+  void block(orStream_t stream) const { check(orStreamWaitEvent(stream, event_, 0)); }
 
  private:
   orEvent_t event_;

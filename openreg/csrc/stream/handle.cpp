@@ -11,7 +11,8 @@ namespace openreg {
 // LITERALINCLUDE START: STREAM HANDLE
 orStream_t streamHandle(const c10::Stream& stream) {
   TORCH_CHECK(
-      stream.id() == 0, "openreg: device ", stream.device(), " has no stream ", stream.id(), "; expected 0, its default stream");
+      stream.id() == 0, "openreg: device ", stream.device(), " has no stream ", stream.id(),
+      "; expected 0, its default stream");
   orStream_t handle = nullptr;
   check(orStreamGetDefault(&handle, stream.device_index()));
   return handle;

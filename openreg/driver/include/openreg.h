@@ -2,30 +2,33 @@
  * @file openreg.h
  * @brief The contract between a device and everything above it.
  *
- * A C interface shaped like the CUDA runtime. PyTorch is not mentioned here and the PyTorch side includes nothing else of
- * the driver, so whoever has implemented this header has ported the whole backend.
+ * A C interface shaped like the CUDA runtime. PyTorch is not mentioned here and the PyTorch side includes nothing else
+ * of the driver, so whoever has implemented this header has ported the whole backend.
  *
- * **Initialisation.** Nothing is started when the library is loaded. ::orGetDeviceCount reads the configuration only; the
- * first call that needs a device initialises that device.
+ * **Initialisation.** Nothing is started when the library is loaded. ::orGetDeviceCount reads the configuration only;
+ * the first call that needs a device initialises that device: to allocate, pinned memory too, to ask for its memory or
+ * its default stream, to make a stream or an event, to load a module.
  *
  * **Current device.** Each host thread has one, 0 at first (::orSetDevice). ::orMalloc, ::orStreamCreate and
  * ::orEventCreate make their object on the calling thread's current device. Calls that take a device index use that one
  * and leave the current device alone. Calls that take a handle or a device pointer work on the device it belongs to.
+ * Where there are no devices, calls on the current device return ::orErrorInvalidDevice.
  *
- * **Streams.** Work submitted to one stream runs in the order of submission. Between streams only events order work. Each
- * device has a default stream (::orStreamGetDefault), which is a stream of its own: it neither waits for the others nor
- * makes them wait. A null stream handle is invalid.
+ * **Streams.** Work submitted to one stream runs in the order of submission. Between streams only events order work.
+ * Each device has a default stream (::orStreamGetDefault), which is a stream of its own: it neither waits for the
+ * others nor makes them wait. A null stream handle is invalid.
  *
- * **Errors.** Errors found at the call are returned there and are not sticky. Errors of asynchronous work surface at the
- * next synchronising call (::orDeviceSynchronize, ::orStreamSynchronize, ::orEventSynchronize, ::orStreamQuery,
- * ::orEventQuery, and the synchronous copies and fills) of the same device and stay: from then on every call that needs
- * that device returns the same code and message until ::orDeviceReset. Work queued behind the failure is not executed;
- * events recorded behind it complete, so that nobody waits for ever. Other devices go on.
+ * **Errors.** Errors found at the call are returned there and are not sticky. Errors of asynchronous work surface at
+ * the next synchronising call (::orDeviceSynchronize, ::orStreamSynchronize, ::orEventSynchronize, ::orStreamQuery,
+ * ::orEventQuery, ::orEventElapsedTime, and the synchronous copies and fills) of the same device and stay: from then on
+ * every call that needs that device returns the same code and message until ::orDeviceReset. Work queued behind the
+ * failure is not executed; events recorded behind it complete, so that nobody waits for ever. Other devices go on.
  *
  * **After a reset.** Reset invalidates handles made before it, but freeing an old pointer succeeds (deleters must not
  * throw).
  *
- * **Fork.** In a forked child every entry returns a clear error, except free and destroy, which do nothing. The error is
+ * **Fork.** In a forked child every entry returns a clear error, except free and destroy, which do nothing. The error
+ * is
  * ::orErrorForked. (A process that forked before it used a device has no such child: there was nothing to inherit.)
  *
  * **Threads.** Every function may be called from any host thread at any time. Two threads that submit to one stream are
@@ -47,31 +50,32 @@
 extern "C" {
 #endif
 
-/* ------------------------------------------------------------------------------------------------------------ errors */
+/* ------------------------------------------------------------------------------------------------------------ errors
+ */
 
 /** @defgroup or_errors Errors
  *  @{ */
 
 /** What a call returns. Values never change meaning; new ones are added at the end. */
 typedef enum orError_t {
-  orSuccess = 0,                     /**< The call did what it says. */
-  orErrorInvalidValue = 1,           /**< An argument is null, out of range or contradicts another. */
-  orErrorMemoryAllocation = 2,       /**< The device (or the host, for pinned memory) has not enough free memory. */
-  orErrorInvalidDevice = 3,          /**< The device index is not in [0, count). */
-  orErrorInvalidHandle = 4,          /**< Null, destroyed, made before a reset, of another kind, or never made here. */
-  orErrorNotReady = 5,               /**< The queried work is still running. Not a failure: it is not recorded as last error. */
-  orErrorIllegalAddress = 6,         /**< Device code was handed memory outside a live allocation. Sticky. */
-  orErrorLaunchFailure = 7,          /**< Device code failed for another reason. Sticky. */
-  orErrorAssert = 8,                 /**< Device code reported an error of its own, such as an index out of range. Sticky. */
-  orErrorNotImplemented = 9,         /**< The chosen driver lacks this entry; the message is "not implemented: NAME". */
-  orErrorDeviceLost = 10,            /**< The device no longer answers. Sticky. */
-  orErrorTimedOut = 11,              /**< A deadline passed. Sticky when it was asynchronous work's. */
-  orErrorNotFound = 12,              /**< No module, kernel or symbol of that name. */
-  orErrorForked = 13,                /**< This process was forked from one that had used the device. */
-  orErrorPeerAccessUnsupported = 14, /**< These two devices cannot read each other's memory. */
-  orErrorPeerAccessNotEnabled = 15,  /**< Peer access was to be disabled but is not enabled. */
+  orSuccess = 0,               /**< The call did what it says. */
+  orErrorInvalidValue = 1,     /**< An argument is null, out of range or contradicts another. */
+  orErrorMemoryAllocation = 2, /**< The device (or the host, for pinned memory) has not enough free memory. */
+  orErrorInvalidDevice = 3,    /**< The device index is not in [0, count). */
+  orErrorInvalidHandle = 4,    /**< Null, destroyed, made before a reset, of another kind, or never made here. */
+  orErrorNotReady = 5,       /**< The queried work is still running. Not a failure: it is not recorded as last error. */
+  orErrorIllegalAddress = 6, /**< Device code was handed memory outside a live allocation. Sticky. */
+  orErrorLaunchFailure = 7,  /**< Device code failed for another reason. Sticky. */
+  orErrorAssert = 8,         /**< Device code reported an error of its own, such as an index out of range. Sticky. */
+  orErrorNotImplemented = 9, /**< The chosen driver lacks this entry; the message is "not implemented: NAME". */
+  orErrorDeviceLost = 10,    /**< The device no longer answers. Sticky. */
+  orErrorTimedOut = 11,      /**< A deadline passed. Sticky when it was asynchronous work's. */
+  orErrorNotFound = 12,      /**< No module, kernel or symbol of that name. */
+  orErrorForked = 13,        /**< This process was forked from one that had used the device. */
+  orErrorPeerAccessUnsupported = 14,    /**< These two devices cannot read each other's memory. */
+  orErrorPeerAccessNotEnabled = 15,     /**< Peer access was to be disabled but is not enabled. */
   orErrorPeerAccessAlreadyEnabled = 16, /**< Peer access is enabled already. */
-  orErrorDriver = 17                 /**< The driver that OPENREG_DRIVER names cannot be loaded or has the wrong version. */
+  orErrorDriver = 17 /**< The driver that OPENREG_DRIVER names cannot be loaded or has the wrong version. */
 } orError_t;
 
 /**
@@ -89,8 +93,8 @@ OPENREG_EXPORT const char* orGetErrorString(orError_t error);
 /**
  * @brief Returns the last error of the calling thread and forgets it.
  *
- * ::orErrorNotReady is never recorded. A sticky error of a device is recorded anew by each call that returns it. Does not
- * block. The message (::orGetLastErrorMessage) stays until another error replaces it.
+ * ::orErrorNotReady is never recorded. A sticky error of a device is recorded anew by each call that returns it. Does
+ * not block. The message (::orGetLastErrorMessage) stays until another error replaces it.
  */
 OPENREG_EXPORT orError_t orGetLastError(void);
 
@@ -99,14 +103,15 @@ OPENREG_EXPORT orError_t orPeekAtLastError(void);
 
 /**
  * @brief What happened, in words: the function, the argument, what came and what was expected.
- * @return Text owned by the calling thread, valid until its next call that fails; "" if none has failed. Never null. Does
- *         not block.
+ * @return Text owned by the calling thread, valid until its next call that fails; "" if none has failed. Never null.
+ * Does not block.
  */
 OPENREG_EXPORT const char* orGetLastErrorMessage(void);
 
 /** @} */
 
-/* ------------------------------------------------------------------------------------------------------------ device */
+/* ------------------------------------------------------------------------------------------------------------ device
+ */
 
 /** @defgroup or_device Device
  *  @{ */
@@ -178,8 +183,8 @@ OPENREG_EXPORT orError_t orDeviceSynchronize(int device);
  * @brief Returns `device` to its first state: blocks until its running kernel ends, drops what is queued, frees all its
  *        memory, clears a sticky error.
  *
- * Streams, events, modules and pointers made before are invalid after; freeing such a pointer succeeds and does nothing.
- * Peer access from and to the device is off again.
+ * Streams, events, modules and pointers made before are invalid after; freeing such a pointer succeeds and does
+ * nothing. Peer access from and to the device is off again.
  * @return ::orErrorInvalidDevice, ::orErrorForked.
  */
 OPENREG_EXPORT orError_t orDeviceReset(int device);
@@ -208,12 +213,14 @@ OPENREG_EXPORT orError_t orDeviceDisablePeerAccess(int device, int peer);
 
 /** @} */
 
-/* ------------------------------------------------------------------------------------------------------------ stream */
+/* ------------------------------------------------------------------------------------------------------------ stream
+ */
 
 /** @defgroup or_stream Stream
  *  @{ */
 
-/** A queue of work. A value: it may be copied and compared, and using one that is no longer valid is an error, not a crash. */
+/** A queue of work. A value: it may be copied and compared, and using one that is no longer valid is an error, not a
+ * crash. */
 typedef struct orStream* orStream_t;
 /** A point in a stream's work. A value, like ::orStream_t. */
 typedef struct orEvent* orEvent_t;
@@ -306,7 +313,8 @@ OPENREG_EXPORT orError_t orLaunchHostFunc(orStream_t stream, orHostFn_t function
 
 /** @} */
 
-/* ------------------------------------------------------------------------------------------------------------ memory */
+/* ------------------------------------------------------------------------------------------------------------ memory
+ */
 
 /** @defgroup or_memory Memory
  *  @{ */
@@ -347,8 +355,8 @@ typedef struct orIpcMemHandle {
  * Does not block on the device's work.
  * @param[out] ptr Receives the address, aligned to orDeviceProp::memoryAlignment; null when `size` is 0.
  * @param size Bytes. 0 succeeds.
- * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation (its message gives asked, free and total), ::orErrorForked, or
- *         the device's sticky error. On an error `*ptr` is null.
+ * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation (its message gives asked, free and total), ::orErrorForked,
+ * or the device's sticky error. On an error `*ptr` is null.
  */
 OPENREG_EXPORT orError_t orMalloc(void** ptr, size_t size);
 
@@ -358,8 +366,8 @@ OPENREG_EXPORT orError_t orMalloc(void** ptr, size_t size);
  * The device is the pointer's, whatever the current one. A null pointer and a pointer from before a reset do nothing.
  * Asynchronous errors do not surface here: on a failed device the memory is freed all the same.
  * @param ptr Exactly what ::orMalloc gave.
- * @return ::orErrorInvalidValue for a pointer that is not the start of a live allocation (interior, freed already, of the
- *         host). In a forked child does nothing and returns ::orSuccess.
+ * @return ::orErrorInvalidValue for a pointer that is not the start of a live allocation (interior, freed already, of
+ * the host). In a forked child does nothing and returns ::orSuccess.
  */
 OPENREG_EXPORT orError_t orFree(void* ptr);
 
@@ -405,26 +413,26 @@ OPENREG_EXPORT orError_t orMemcpy(void* dst, const void* src, size_t size, orMem
  *
  * A synchronous copy drains its stream; on an idle stream the caller may do the copy itself. Blocks until the work
  * submitted to `stream` before it, and the copy, are done.
- * @param dst Where to. Device memory must belong to the stream's device and lie in one live allocation with all its bytes.
+ * @param dst Where to. Device memory must belong to the stream's device and lie in one live allocation with all its
+ * bytes.
  * @param src Where from; likewise.
  * @param size Bytes; 0 copies nothing and still drains the stream.
  * @param kind Direction; it must agree with the pointers.
  * @param stream Stream in whose order the copy happens.
  * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorForked, or the device's asynchronous error.
  */
-OPENREG_EXPORT orError_t orMemcpyWithStream(
-    void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
+OPENREG_EXPORT orError_t
+orMemcpyWithStream(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
 
 /**
  * @brief Queues a copy on `stream`.
  *
- * Does not block when the host memory is pinned or there is none; that memory must stay alive and, as a source, unchanged
- * until the copy is done. With pageable host memory it behaves as ::orMemcpyWithStream (a device cannot be given memory
- * that may move).
+ * Does not block when the host memory is pinned or there is none; that memory must stay alive and, as a source,
+ * unchanged until the copy is done. With pageable host memory it behaves as ::orMemcpyWithStream (a device cannot be
+ * given memory that may move).
  * @return As ::orMemcpyWithStream; invalid pointers are found at the call.
  */
-OPENREG_EXPORT orError_t orMemcpyAsync(
-    void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
+OPENREG_EXPORT orError_t orMemcpyAsync(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
 
 /** @brief ::orMemcpyPeerAsync on the default stream of `dstDevice`, then waits for it. */
 OPENREG_EXPORT orError_t orMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice, size_t size);
@@ -441,8 +449,8 @@ OPENREG_EXPORT orError_t orMemcpyPeer(void* dst, int dstDevice, const void* src,
  * @return ::orErrorInvalidValue (a pointer is not of the device named beside it, or is too short),
  *         ::orErrorInvalidDevice, ::orErrorInvalidHandle, ::orErrorForked, or the stream's device's sticky error.
  */
-OPENREG_EXPORT orError_t orMemcpyPeerAsync(
-    void* dst, int dstDevice, const void* src, int srcDevice, size_t size, orStream_t stream);
+OPENREG_EXPORT orError_t
+orMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t size, orStream_t stream);
 
 /** @brief ::orMemsetAsync on the default stream of the pointer's device, then waits for it. */
 OPENREG_EXPORT orError_t orMemset(void* ptr, int value, size_t size);
@@ -481,15 +489,16 @@ OPENREG_EXPORT orError_t orIpcCloseMemHandle(void* ptr);
 
 /** @} */
 
-/* ------------------------------------------------------------------------------------------------------------- event */
+/* ------------------------------------------------------------------------------------------------------------- event
+ */
 
 /** @defgroup or_event Event
  *  @{ */
 
 /** Flags of ::orEventCreateWithFlags. */
 enum {
-  orEventDefault = 0x0,       /**< With a time stamp. */
-  orEventDisableTiming = 0x2  /**< Without; cheaper, and ::orEventElapsedTime refuses it. */
+  orEventDefault = 0x0,      /**< With a time stamp. */
+  orEventDisableTiming = 0x2 /**< Without; cheaper, and ::orEventElapsedTime refuses it. */
 };
 
 /** @brief ::orEventCreateWithFlags with ::orEventDefault. */
@@ -544,7 +553,8 @@ OPENREG_EXPORT orError_t orEventElapsedTime(float* milliseconds, orEvent_t start
 
 /** @} */
 
-/* ------------------------------------------------------------------------------------------------- module and kernel */
+/* ------------------------------------------------------------------------------------------------- module and kernel
+ */
 
 /** @defgroup or_kernel Module and kernel
  *  @{ */
@@ -561,8 +571,8 @@ enum {
 };
 
 /**
- * One pointer among a launch's argument bytes. With it a driver can translate the pointer, check its bounds and send the
- * launch to another process without knowing the kernel.
+ * One pointer among a launch's argument bytes. With it a driver can translate the pointer, check its bounds and send
+ * the launch to another process without knowing the kernel.
  */
 typedef struct orPointerArg {
   uint32_t offset; /**< Where in the argument bytes the pointer stands; a multiple of 8. */
@@ -618,7 +628,8 @@ OPENREG_EXPORT orError_t orLaunchKernel(
 
 /** @} */
 
-/* ---------------------------------------------------------------------------------------------------------- activity */
+/* ---------------------------------------------------------------------------------------------------------- activity
+ */
 
 /** @defgroup or_activity Activity
  *  @{ */
@@ -635,14 +646,14 @@ typedef enum orActivityKind {
 
 /** One piece of work that a device has done. */
 typedef struct orActivityRecord {
-  orActivityKind kind;    /**< What it was. */
-  int device;             /**< Where. */
-  uint64_t stream;        /**< Number of the stream, unique on the device. */
-  uint64_t correlation;   /**< Number of the call that submitted it, unique in the process. */
-  int64_t startNs;        /**< Start in nanoseconds of CLOCK_MONOTONIC. */
-  int64_t endNs;          /**< End likewise. */
-  uint64_t bytes;         /**< Bytes moved or filled; 0 for kernels. */
-  const char* name;       /**< Name of the kernel, else of the entry that submitted it. Static. */
+  orActivityKind kind;  /**< What it was. */
+  int device;           /**< Where. */
+  uint64_t stream;      /**< Number of the stream, unique on the device. */
+  uint64_t correlation; /**< Number of the call that submitted it, unique in the process. */
+  int64_t startNs;      /**< Start in nanoseconds of CLOCK_MONOTONIC. */
+  int64_t endNs;        /**< End likewise. */
+  uint64_t bytes;       /**< Bytes moved or filled; 0 for kernels. */
+  const char* name;     /**< Name of the kernel, else of the entry that submitted it. Static. */
 } orActivityRecord;
 
 /** Receives records, on a thread of the driver. Must not call this library. */

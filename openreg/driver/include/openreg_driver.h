@@ -23,7 +23,8 @@
 extern "C" {
 #endif
 
-/** Version of the contract. It grows when the meaning of an entry changes; adding entries at the end only grows `size`. */
+/** Version of the contract. It grows when the meaning of an entry changes; adding entries at the end only grows `size`.
+ */
 #define OPENREG_DRIVER_VERSION 1u
 
 /**
@@ -63,7 +64,8 @@ typedef struct OrDriver {
   orError_t (*PointerGetAttributes)(orPointerAttributes* attributes, const void* ptr);
   orError_t (*MemcpyWithStream)(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
   orError_t (*MemcpyAsync)(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);
-  orError_t (*MemcpyPeerAsync)(void* dst, int dstDevice, const void* src, int srcDevice, size_t size, orStream_t stream);
+  orError_t (*MemcpyPeerAsync)(
+      void* dst, int dstDevice, const void* src, int srcDevice, size_t size, orStream_t stream);
   orError_t (*MemsetAsync)(void* ptr, int value, size_t size, orStream_t stream);
   orError_t (*IpcGetMemHandle)(orIpcMemHandle* handle, void* ptr);
   orError_t (*IpcOpenMemHandle)(void** ptr, const orIpcMemHandle* handle, int device);

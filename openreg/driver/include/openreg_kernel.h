@@ -2,9 +2,9 @@
  * @file openreg_kernel.h
  * @brief What device code sees: its arguments, a loop that may run in parallel, and a way to report an error.
  *
- * Kernels are plain C++ without PyTorch and without the entry points of openreg.h. A kernel is a function of its argument
- * struct; by the time it runs, the driver has replaced each device pointer among the arguments (orPointerArg) by an
- * address that device code can use.
+ * Kernels are plain C++ without PyTorch and without the entry points of openreg.h. A kernel is a function of its
+ * argument struct; by the time it runs, the driver has replaced each device pointer among the arguments (orPointerArg)
+ * by an address that device code can use.
  */
 #ifndef OPENREG_KERNEL_H
 #define OPENREG_KERNEL_H
@@ -20,7 +20,8 @@ typedef void (*orLoopBody)(void* state, int64_t begin, int64_t end);
 
 /** The services of the device for one running kernel. */
 typedef struct orKernelContext {
-  /** Runs `body` over [0, count) in pieces of at least `grain`, possibly in several threads; returns when all are done. */
+  /** Runs `body` over [0, count) in pieces of at least `grain`, possibly in several threads; returns when all are done.
+   */
   void (*parallelFor)(struct orKernelContext* context, int64_t count, int64_t grain, orLoopBody body, void* state);
   /**
    * Reports an error of the kernel: the device fails with this code (usually ::orErrorAssert) and the kernel's name and

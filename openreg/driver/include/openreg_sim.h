@@ -5,7 +5,7 @@
  * They work when the driver is the simulator and return ::orErrorNotImplemented else. The same can be said in the
  * environment, read at the first call that needs the driver, as a comma-separated list:
  *
- *     OPENREG_SIM=devices=2,memory=256MiB,check=1,kernel_delay=100us,copy_delay=1ms,fail=orMalloc:3:orErrorMemoryAllocation
+ *     OPENREG_SIM=devices=2,memory=256MiB,check=1,kernel_delay=100us,fail=orMalloc:3:orErrorMemoryAllocation
  *
  * | key            | meaning                                                                          | default |
  * |----------------|----------------------------------------------------------------------------------|---------|
@@ -17,7 +17,8 @@
  * | `kernels`      | 0: the module "openreg" has no kernels                                           | 1       |
  * | `fail`         | ENTRY:N:ERROR, the N-th call of the entry from now on fails; may be repeated      |         |
  *
- * A key or value that is not understood is an error of the first call, which names it.
+ * A key or value that is not understood is ::orErrorInvalidValue of every call that needs the driver; the message names
+ * it.
  */
 #ifndef OPENREG_SIM_H
 #define OPENREG_SIM_H
@@ -35,7 +36,8 @@ typedef struct orSimGate* orSimGate_t;
  * @brief Makes a closed gate. A gate has a deadline and names itself when it passes.
  * @param[out] gate Receives the handle.
  * @param name Shown when the deadline passes. Copied.
- * @param deadlineSeconds A stream that has stood at the gate for so long fails with ::orErrorTimedOut and the gate's name.
+ * @param deadlineSeconds A stream that has stood at the gate for so long fails with ::orErrorTimedOut and the gate's
+ * name.
  * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked. Does not block.
  */
 OPENREG_EXPORT orError_t orSimGateCreate(orSimGate_t* gate, const char* name, double deadlineSeconds);
@@ -76,8 +78,8 @@ OPENREG_EXPORT orError_t orSimSetDelay(int device, int64_t kernelMicroseconds, i
 OPENREG_EXPORT orError_t orSimFailCall(const char* entry, int n, orError_t error);
 
 /**
- * @brief The device fails now with ::orErrorDeviceLost: it finishes nothing, waiters are released, every later call returns
- *        the error until ::orDeviceReset.
+ * @brief The device fails now with ::orErrorDeviceLost: it finishes nothing, waiters are released, every later call
+ * returns the error until ::orDeviceReset.
  * @return ::orErrorInvalidDevice, ::orErrorNotImplemented, ::orErrorForked.
  */
 OPENREG_EXPORT orError_t orSimLoseDevice(int device);

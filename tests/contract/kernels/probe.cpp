@@ -79,9 +79,7 @@ void squares(const void* raw, orKernelContext* context) {
     std::atomic<int64_t> smallest{INT64_MAX};
   } state{static_cast<const Squares*>(raw)};
   context->parallelFor(
-      context,
-      state.args->count,
-      state.args->grain,
+      context, state.args->count, state.args->grain,
       [](void* opaque, int64_t begin, int64_t end) {
         auto& seen = *static_cast<State*>(opaque);
         for (int64_t i = begin; i < end; ++i) {
