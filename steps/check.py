@@ -76,11 +76,11 @@ def table(ladder: Ladder, index: int) -> str:
     """Return the table of a step: each file added or grown, its lines, and what it is for."""
     rows = "| file | lines | why |\n|---|---|---|\n"
     for path, source in ladder.trees[index].items():
-        text, old = ladder.text(index, path), ""
+        text, old = ladder.text(index, path), None
         if index and ladder.trees[index - 1].get(path) == source:
             old = ladder.text(index - 1, path)
-        if text != old or not text:
-            lines = f"{text.count(chr(10)) - old.count(chr(10)):{'+' if old else ''}}"
+        if text != old:
+            lines = f"{text.count(chr(10)) - (old or '').count(chr(10)):{'' if old is None else '+'}}"
             link = posixpath.relpath(source.as_posix(), ladder.steps[index].folder.as_posix())
             rows += f"| [{path}]({link}) | {lines} | {why(path, text)} |\n"
     return rows

@@ -105,6 +105,7 @@ def test_synchronize_returns_when_the_work_is_done(device: str) -> None:
     assert y.tolist() == [3.0] * 1000
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 def test_capability_lists_types_that_tensors_can_have(device: str) -> None:
     types = accelerator.get_device_capability(device)["supported_dtypes"]
     assert {

@@ -300,7 +300,7 @@ def test_module_hooks_see_device_tensors(device: str) -> None:
     model[0].register_forward_pre_hook(lambda _, inputs: seen.append(("pre", str(inputs[0].device))))
     model[0].register_forward_hook(lambda _, inputs, output: seen.append(("forward", str(output.device))))
     model[0].register_full_backward_hook(lambda _, into, out: seen.append(("backward", str(out[0].device))))
-    model(numbers(4, 8).to(device)).sum().backward()
+    model(numbers(4, 8).to(device).requires_grad_()).sum().backward()
     assert seen == [("pre", device), ("forward", device), ("backward", device)]
 
 
@@ -421,9 +421,10 @@ def work(device):
     x = torch.ones(64, 64, device=device, requires_grad=True)
     (x @ x).sum().backward()
 
-threads = [threading.Thread(target=work, args=(f"openreg:{i}",), daemon=i == 1) for i in range(2)]
-for thread in threads:
-    thread.start()
+# No daemons: Python ends those in the middle of a call, and so aborts with CPU tensors too.
+for device in ("openreg:0", "openreg:1"):
+    threading.Thread(target=work, args=(device,)).start()
+work("openreg:1")
 """
 
 

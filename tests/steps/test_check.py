@@ -182,7 +182,10 @@ def code_lines(path: Path) -> int:
 
 
 def test_the_tools_can_be_read_in_one_sitting() -> None:
-    assert sum(code_lines(path) for path in (REPOSITORY / "steps").glob("*.py")) < 400
+    steps = REPOSITORY / "steps"
+    # What assembles and checks, with all its comments and empty lines; and the code of that and of what runs the steps.
+    assert sum(len((steps / f"{name}.py").read_text().splitlines()) for name in ("regions", "assemble", "check")) < 400
+    assert sum(code_lines(path) for path in steps.glob("*.py")) < 400
 
 
 def test_this_repository_is_sound() -> None:
