@@ -70,7 +70,7 @@ clean:  ## Remove what was built; .venv stays
 help:  ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-.venv/ready: pyproject.toml tools/setup.sh tools/venv.py
+.venv/ready: pyproject.toml tools/setup.sh tools/environment.py
 	@sh tools/setup.sh
 	@touch $@
 

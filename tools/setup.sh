@@ -74,4 +74,4 @@ fi
 
 python=$(find_python)
 say "$("$python" --version) ($(command -v "$python")), g++ ${CXX:-$(g++ -dumpfullversion)}"
-exec "$python" tools/venv.py
+exec "$python" tools/environment.py

@@ -29,7 +29,7 @@ def in_child(body):
         return
     try:
         print(body(), flush=True)
-    except BaseException as error:
+    except Exception as error:
         print(type(error).__name__, error, flush=True)
     sys.exit()  # the ordinary end: destructors and all
 """
@@ -122,9 +122,7 @@ def test_a_forked_child_is_told_to_spawn(program: ProgramFunction, call: str) ->
     assert said.splitlines() == [f"RuntimeError {FORKED}", "child: 0"]
 
 
-@pytest.mark.parametrize(
-    "call", ["x.item()", "x.cpu()", "x.clone()", "x.to('openreg:1')", "x.resize_(9)", "x.copy_(x.cpu())"]
-)
+@pytest.mark.parametrize("call", ["x.item()", "x.cpu()", "x.clone()", "x.resize_(9)", "x.copy_(x.cpu())"])
 def test_a_forked_child_cannot_use_an_inherited_tensor(program: ProgramFunction, call: str) -> None:
     said = program(
         with_fork(f"""
@@ -237,9 +235,10 @@ if __name__ == "__main__":
 
 # ------------------------------------------------------------------------------------------------- the end of a process
 
+# Tensors that die at the end wait for the device, as orFree does. Nobody opens the gate: its deadline releases them.
 BUSY = """
 x = torch.ones(1 << 20).to("openreg")
-gate = sim.gate(*(sim.default_stream(i) for i in (0, 1)), deadline=600)
+gate = sim.gate(*(sim.default_stream(i) for i in (0, 1)), deadline=1)
 gate.wait_for(2)
 ys = [x.clone() for _ in range(20)]
 """
@@ -260,9 +259,10 @@ ys = [x.clone() for _ in range(20)]
         ("threading.Thread(target=lambda: torch.ones(3).to('openreg').clone()).start()", 0),
         ("t = threading.Thread(target=lambda: sys.exit(3)); x = torch.ones(3).to('openreg'); t.start()", 0),
         (
-            BUSY
-            + "torch._keep = [x, *ys]\n"
-            + "threading.Thread(target=torch.openreg.synchronize, args=(0,), daemon=True).start()",
+            "torch.openreg.synchronize(0)\n"
+            "sim.gate(sim.default_stream(0), deadline=600).wait_for(1)\n"
+            "threading.Thread(target=torch.openreg.synchronize, args=(0,), daemon=True).start()",
+            0,), daemon=True).start()",
             0,
         ),
         ("x = torch.ones(3).to('openreg:1'); sim.lib.orSimLoseDevice(1)", 0),

@@ -7,6 +7,11 @@
 namespace openreg {
 
 // LITERALINCLUDE START: HOOKS FUNCTIONS
+bool deviceIsInitialized(c10::DeviceIndex device) noexcept {
+  int active = 0;
+  return orDeviceGetState(&active, device) == orSuccess && active != 0;
+}
+
 c10::DeviceIndex Hooks::maybeExchangeDevice(c10::DeviceIndex device) const {
   return openreg::exchangeDevice(device < openreg::deviceCount() ? device : c10::DeviceIndex{-1});
 }

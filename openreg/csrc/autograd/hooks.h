@@ -8,6 +8,9 @@
 namespace openreg {
 
 // LITERALINCLUDE START: HOOKS
+/** @brief Whether a device has been used in this process; never changes that. False for a device that is not there. */
+bool deviceIsInitialized(c10::DeviceIndex device) noexcept;
+
 /**
  * @brief Implements at::PrivateUse1HooksInterface for this backend.
  *

@@ -75,11 +75,6 @@ orDeviceProp deviceProperties(c10::DeviceIndex device) {
   return properties;
 }
 
-bool deviceIsInitialized(c10::DeviceIndex device) noexcept {
-  int active = 0;
-  return orDeviceGetState(&active, device) == orSuccess && active != 0;
-}
-
 bool inBadFork() noexcept {
   int device = 0;
   return orGetDevice(&device) == orErrorForked;

@@ -49,10 +49,6 @@ C10_EXPORT void synchronize(c10::DeviceIndex device);
 /** @brief Properties of a device. Does not initialise it. @throws c10::AcceleratorError if there is no such device. */
 C10_EXPORT orDeviceProp deviceProperties(c10::DeviceIndex device);
 
-/** @brief Whether the device has been used in this process; never changes that. False for a device that is not there.
- */
-C10_EXPORT bool deviceIsInitialized(c10::DeviceIndex device) noexcept;
-
 /** @brief Whether this process was forked from one that had used a device, and so cannot use any. */
 C10_EXPORT bool inBadFork() noexcept;
 // LITERALINCLUDE END: DEVICE FUNCTIONS
