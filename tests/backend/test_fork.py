@@ -262,7 +262,6 @@ ys = [x.clone() for _ in range(20)]
             "torch.openreg.synchronize(0)\n"
             "sim.gate(sim.default_stream(0), deadline=600).wait_for(1)\n"
             "threading.Thread(target=torch.openreg.synchronize, args=(0,), daemon=True).start()",
-            0,), daemon=True).start()",
             0,
         ),
         ("x = torch.ones(3).to('openreg:1'); sim.lib.orSimLoseDevice(1)", 0),
