@@ -13,8 +13,13 @@ export CCACHE_NOHASHDIR := 1
 PYTHON_HERE := .venv/bin/python
 STAMPS := build/stamps
 
-# Files and folders: removing a file changes only its folder. "/." keeps the folder steps apart from the target steps.
-tree = $(shell find $(addsuffix /.,$(1)) \( -name __pycache__ -o -name lib -o -name '*.egg-info' -o -name '.?*' \) -prune -o -print)
+# Files, without what running and building leaves among them. "/." keeps the folder steps apart from the target steps.
+NOT_SOURCES := -name __pycache__ -o -name lib -o -name '*.so' -o -name '.?*' -o -path '*docs/./steps/[0-9]*'
+files = $(shell find $(addsuffix /.,$(1)) \( $(NOT_SOURCES) \) -prune -o \( -type $(or $(2),f) \) -print)
+
+# Of C++ the folders, too: adding or removing a file changes the libraries.
+LIBRARIES := $(call files,openreg/driver openreg/kernels openreg/csrc openreg/bindings,f -o -type d)
+PACKAGE := $(call files,openreg/torch_openreg)
 
 .PHONY: all
 all: $(STAMPS)/digits $(STAMPS)/guide  ## Set up, build, train a network on the device, build the guide
@@ -74,15 +79,15 @@ help:  ## This list
 	@sh tools/setup.sh
 	@touch $@
 
-$(STAMPS)/build: .venv/ready CMakeLists.txt setup.py pyproject.toml tools/build.py $(call tree,openreg)
+$(STAMPS)/build: .venv/ready CMakeLists.txt setup.py pyproject.toml tools/build.py $(LIBRARIES)
 	@$(PYTHON_HERE) tools/build.py
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/digits: $(STAMPS)/build examples/digits.py
+$(STAMPS)/digits: $(STAMPS)/build examples/digits.py $(PACKAGE)
 	@$(PYTHON_HERE) examples/digits.py --save build/digits.json
 	@touch $@
 
-$(STAMPS)/guide: $(STAMPS)/build $(call tree,docs steps tests examples)
+$(STAMPS)/guide: $(STAMPS)/build $(PACKAGE) $(call files,docs steps tests examples)
 	@echo 'guide: building the pages'
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PYTHON_HERE) -m sphinx -q -W --keep-going -n -b html docs build/guide
 	@touch $@

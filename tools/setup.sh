@@ -53,7 +53,7 @@ may_install() {
   has apt-get && { [ "$(id -u)" = 0 ] || { has sudo && sudo -n true 2>/dev/null; }; }
 }
 
-missing=$(missing_packages | tr '\n' ' ')
+missing=$(echo $(missing_packages))
 if [ -n "$missing" ] && may_install; then
   say "installing Debian packages: $missing"
   # Package lists may be absent or out of date: they are fetched only if it doesn't work without.
@@ -62,7 +62,7 @@ if [ -n "$missing" ] && may_install; then
     apt update
     apt install --no-install-recommends $missing
   }
-  missing=$(missing_packages | tr '\n' ' ')
+  missing=$(echo $(missing_packages))
 fi
 if [ -n "$missing" ]; then
   say "this machine lacks (by Debian's package names): $missing"

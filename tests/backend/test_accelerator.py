@@ -229,6 +229,13 @@ def test_what_a_later_step_brings_says_so_in_pytorchs_words(
     assert torch.ones(2, device="openreg").tolist() == [1, 1]
 
 
+def test_of_an_event_there_is_so_far_what_backward_needs(device: str) -> None:
+    event = torch.Event(device)
+    event.record()
+    with pytest.raises(RuntimeError, match="Backend doesn't support events."):
+        event.query()
+
+
 def test_empty_host_cache_without_a_pinned_allocator_is_a_fault_in_pytorch(program: ProgramFunction) -> None:
     # Step 08 brings the allocator. Without one, PyTorch 2.13.0 calls a function of a null pointer.
     program("torch.ones(1, device='openreg'); torch.accelerator.empty_host_cache()", status=-11)

@@ -152,7 +152,7 @@ def any_bits(size: int, dtype: torch.dtype) -> torch.Tensor:
 
 def raw(tensor: torch.Tensor) -> bytes:
     """All the memory under a CPU tensor."""
-    return bytes(tensor.untyped_storage())
+    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage()).numpy().tobytes()
 
 
 def check(

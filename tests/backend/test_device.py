@@ -403,7 +403,8 @@ def test_without_a_driver_the_package_imports_and_the_error_names_it(program: Pr
     assert first == "False 0 False"
     assert len(errors) == 3
     for error in errors:
-        assert error.startswith("17 openreg: ") and "nonesuch" in error and error.endswith("[orErrorDriver]")
+        assert error.startswith("17 openreg: ") and error.endswith("[orErrorDriver]")
+        assert "OPENREG_DRIVER is 'nonesuch'; expected 'sim' or the path" in error
 
 
 def test_a_setting_of_the_simulator_that_is_not_understood_is_named(program: ProgramFunction) -> None:
@@ -431,6 +432,7 @@ def test_out_of_memory_is_typed_and_says_asked_free_and_total(program: ProgramFu
     )
     for number in (2 << 20, 1 << 20, 4 << 20):
         assert str(number) in said
+    assert "device 1 has 1048576 bytes free of 4194304 in total" in said
     assert said.strip().endswith("[orErrorMemoryAllocation]")
 
 

@@ -119,6 +119,7 @@ def test_a_forked_child_is_told_to_spawn(program: ProgramFunction, call: str) ->
         in_child(lambda: {call})
     """)
     )
+    assert "Cannot re-initialize openreg in forked subprocess." in said
     assert said.splitlines() == [f"RuntimeError {FORKED}", "child: 0"]
 
 
