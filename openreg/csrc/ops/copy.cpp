@@ -8,6 +8,7 @@
 #include "device/error.h"
 #include "stream/handle.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
@@ -86,7 +87,12 @@ at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& dst, bool nonBlock
   if (self.is_same(dst)) {
     return dst;
   }
-  const auto src = self.expand_as(dst); // copy_ broadcasts
+  // copy_ broadcasts. Checked before expanding, so that the error is the one that the CPU gives.
+  const auto sizes = at::infer_size_dimvector(dst.sizes(), self.sizes());
+  TORCH_CHECK(
+      dst.sizes() == c10::IntArrayRef(sizes), "output with shape ", dst.sizes(), " doesn't match the broadcast shape ",
+      c10::IntArrayRef(sizes));
+  const auto src = self.expand_as(dst);
   if (dst.numel() == 0) {
     return dst;
   }

@@ -12,8 +12,8 @@ namespace openreg {
 namespace {
 
 // LITERALINCLUDE START: REGISTER VIEWS
-// A view cannot be computed on the CPU and copied back: the result has to alias its argument. These six are the view
-// operators that have a kernel for each backend; all others are written in terms of them.
+// A view cannot be computed on the CPU and copied back: the result has to alias its argument. These are the view
+// operators that have a kernel for each backend; the others are written in terms of them.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("as_strided", at::native::as_strided_tensorimpl);
   m.impl("view", at::native::view);
