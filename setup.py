@@ -1,7 +1,7 @@
 """Builds the C++ side with CMake and Ninja and packs it with the Python package.
 
-PyTorch is no build requirement in pyproject.toml on purpose: the libraries must be built against the torch they will run with,
-the one that is installed. Hence ``pip install --no-build-isolation .`` (or ``-e .``).
+PyTorch is no build requirement in pyproject.toml on purpose: the libraries must be built against the torch they will
+run with, the one that is installed. Hence ``pip install --no-build-isolation .`` (or ``-e .``).
 """
 
 import shutil

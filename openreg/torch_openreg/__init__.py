@@ -1,7 +1,7 @@
 """OpenReg: a reference accelerator backend for PyTorch, outside PyTorch's tree.
 
-Importing this package makes ``torch.device("openreg")`` work and adds ``torch.openreg``. It starts no thread and touches no
-device.
+Importing this package makes ``torch.device("openreg")`` work and adds ``torch.openreg``. It starts no thread and
+touches no device.
 """
 
 import torch
@@ -15,10 +15,10 @@ if _C._torch_version() != torch.__version__.split("+")[0]:
         "rebuild it with: pip install --no-build-isolation ."
     )
 
-from . import openreg  # noqa: E402
+from . import openreg
 
 # LITERALINCLUDE START: RENAME
-# The rename comes first: it fixes the name under which PyTorch looks for the module, and it can be done once in a process.
+# The rename comes first: it fixes the name under which PyTorch looks for the module. It can be done once in a process.
 torch.utils.rename_privateuse1_backend("openreg")
 torch._register_device_module("openreg", openreg)
 # LITERALINCLUDE END: RENAME

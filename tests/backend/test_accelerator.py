@@ -232,7 +232,7 @@ def test_what_a_later_step_brings_says_so_in_pytorchs_words(
 def test_of_an_event_there_is_so_far_what_backward_needs(device: str) -> None:
     event = torch.Event(device)
     event.record()
-    with pytest.raises(RuntimeError, match="Backend doesn't support events."):
+    with pytest.raises(RuntimeError, match=r"Backend doesn't support events\."):
         event.query()
 
 

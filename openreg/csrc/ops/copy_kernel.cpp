@@ -65,7 +65,7 @@ bool launchCopy(const at::Tensor& src, const at::Tensor& dst, orStream_t stream)
   kernels::CopyArgs args{};
   args.dst = dst.mutable_data_ptr();
   args.src = src.const_data_ptr();
-  args.elementSize = static_cast<int64_t>(dst.element_size());
+  args.elementSize = dst.element_size();
   args.dims = dims;
   for (int i = 0; i < dims; ++i) { // the contract counts in bytes, PyTorch in elements
     args.sizes[i] = dst.size(i);

@@ -9,6 +9,8 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
+#include <utility>
+
 namespace openreg {
 namespace {
 
@@ -16,7 +18,7 @@ namespace {
 // at::native::set_storage_cpu_ does the same, but grows a short storage with the host's memcpy.
 at::Tensor&
 setStorage(at::Tensor& self, at::Storage source, int64_t offset, at::IntArrayRef size, at::IntArrayRef stride) {
-  at::native::checkSetStorage(self, source, offset, size, stride);
+  at::native::checkSetStorage(self, std::move(source), offset, size, stride);
   auto* impl = self.unsafeGetTensorImpl();
   impl->set_storage_offset(offset);
   const auto itemsize = self.dtype().itemsize();

@@ -9,7 +9,7 @@ __all__ = ["get_amp_supported_dtype"]
 
 # LITERALINCLUDE START: AMP NONE
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """Data types that autocast may use on this device: none yet, so ``torch.autocast("openreg")`` warns and changes nothing."""
+    """Data types that autocast may use on this device: none yet, so it warns and changes nothing."""
     return []
 
 

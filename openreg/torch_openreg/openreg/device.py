@@ -6,6 +6,7 @@ import threading
 from types import TracebackType
 
 import torch
+
 from torch_openreg import _C
 
 __all__ = [
@@ -125,7 +126,7 @@ def set_device(device: torch.device | str | int) -> None:
 
 
 # LITERALINCLUDE START: DEVICE CONTEXT
-class device:
+class device:  # noqa: N801 - the name that PyTorch looks for
     """Context in which a device is the calling thread's current one; the previous one comes back at its end.
 
     Args:
@@ -144,7 +145,9 @@ class device:
         _lazy_init()
         self.prev_idx = _C._exchange_device(self.idx)
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _C._exchange_device(self.prev_idx)
 
 

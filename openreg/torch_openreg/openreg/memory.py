@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+
 from torch_openreg import _C
 
 from .device import _device_index

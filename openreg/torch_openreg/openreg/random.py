@@ -1,4 +1,4 @@
-"""Random numbers. The device has no generator of its own yet: its random operators run on the CPU and draw from the CPU's."""
+"""Random numbers. The device has no generator yet: its random operators run on the CPU and draw from the CPU's."""
 
 from __future__ import annotations
 

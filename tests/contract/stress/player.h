@@ -11,6 +11,11 @@
 
 namespace stress {
 
+/// Bytes of an array whose model this is.
+inline size_t bytesOf(const std::vector<int64_t>& model) {
+  return model.size() * sizeof(int64_t);
+}
+
 /// What all players share: streams that several of them fill at once, and the kernels.
 struct Shared {
   struct OnDevice {
