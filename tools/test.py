@@ -8,6 +8,7 @@ A part that fails doesn't keep the others from running. The last line counts the
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -79,7 +80,9 @@ def run(part: Part, quick: bool) -> Result:
         arguments = ["-m", "pytest", "-q", f"--junitxml={report}", *arguments]
     print(f"\n== {part.name}: {part.what}\n   python {' '.join(arguments)}", flush=True)
     start = time.monotonic()
-    ok = subprocess.run([sys.executable, *arguments], cwd=ROOT, check=False).returncode == 0
+    # Tests call cmake and other tools that lie beside the interpreter.
+    env = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    ok = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, check=False).returncode == 0
     seconds = time.monotonic() - start
     if part.pytest:
         return Result(part, ok, seconds, *count(report, ok))
