@@ -158,11 +158,15 @@ class Minimal(Workshop):
         code, output = self.run(command, cwd=cwd)
         assert code == 0, output
 
+    @functools.cache  # noqa: B019 (and so the same all the session, should somebody edit meanwhile)
+    def sources(self, index: int) -> str:
+        """Return everything that a step is built from."""
+        paths = sorted(path for path in self.ladder.trees[index] if path.startswith("openreg/"))
+        return "\0".join(self.ladder.text(index, path) for path in paths)
+
     def key(self, index: int, *words: str) -> Path:
         """Return where a result is kept; the name changes with every source it depends on."""
-        paths = sorted(path for path in self.ladder.trees[index] if path.startswith("openreg/"))
-        texts = [self.ladder.text(index, path) for path in paths]
-        digest = hashlib.sha256("\0".join([torch.__version__, RUN, *texts, *words]).encode())
+        digest = hashlib.sha256("\0".join([torch.__version__, RUN, self.sources(index), *words]).encode())
         return BUILD / "results" / f"{digest.hexdigest()[:32]}.json"
 
     def results(self, index: int, expressions: list[str], without: Registration | None = None) -> list[str]:
