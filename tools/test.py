@@ -30,7 +30,7 @@ class Part(NamedTuple):
     pytest: bool = True
 
 
-WORKERS = ["-n", "2"]
+WORKERS = ["-n", "2", "--dist", "loadgroup"]
 LONG = ["--ignore=tests/backend/test_opinfo.py", "--ignore=tests/steps/test_steps.py", "-m", "not sanitizer"]
 PARTS = [
     Part("lint", "form of all files", ["tools/lint.py", "--all"], ["tools/lint.py"], pytest=False),

@@ -21,6 +21,9 @@ from typing import NamedTuple
 import pytest
 import torch
 
+# All in one process of pytest-xdist: they share what they build.
+pytestmark = pytest.mark.xdist_group("minimal_set")
+
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "tests" / "recorded"
 BUILD = ROOT / "build" / "minimal"
@@ -125,7 +128,7 @@ class Minimal(Workshop):
         """Build a step; return the commands that compiled libtorch_openreg.so, by source."""
         self.build(index)
         src = self.site(index).with_name("src")
-        commands = json.loads((src.with_name("build") / "compile_commands.json").read_text())
+        commands = json.loads(src.with_name("compile_commands.json").read_text())
         by_file = {Path(entry["file"]).relative_to(src).as_posix(): entry for entry in commands}
         return {file: entry for file, entry in by_file.items() if file.startswith("openreg/csrc/")}
 
@@ -144,7 +147,8 @@ class Minimal(Workshop):
         original = next(word for word in words if word.endswith(without.file))
         words[words.index(original)] = str(source)
         words[words.index("-o") + 1] = str(made)
-        self.must([*words, "-Wno-error"], Path(entry["directory"]))  # what the line used is unused now
+        cache = ["ccache"] if shutil.which("ccache") else []
+        self.must([*cache, *words, "-Wno-error"], Path(entry["directory"]))  # what the line used is unused now
         objects = [made if file == without.file else Path(e["directory"], e["output"]) for file, e in commands.items()]
         lib = folder / "site" / "torch_openreg" / "lib"
         torch_lib = Path(torch.__file__).parent / "lib"

@@ -4,12 +4,26 @@
 #include "device/error.h"
 #include "ops/resize.h"
 
+#include <atomic>
+
 namespace openreg {
 
 // LITERALINCLUDE START: HOOKS FUNCTIONS
-bool deviceIsInitialized(c10::DeviceIndex device) noexcept {
+namespace {
+std::atomic<bool> askedByEngine{false};
+} // namespace
+
+bool engineHasRun() noexcept {
+  return askedByEngine.load(std::memory_order_relaxed);
+}
+
+bool Hooks::hasPrimaryContext(c10::DeviceIndex device) const {
   int active = 0;
-  return orDeviceGetState(&active, device) == orSuccess && active != 0;
+  if (orDeviceGetState(&active, device) != orSuccess || active == 0) {
+    return false; // also for a device that is not there, and in a forked child
+  }
+  askedByEngine.store(true, std::memory_order_relaxed); // the engine asks at the start of every backward pass
+  return true;
 }
 
 c10::DeviceIndex Hooks::maybeExchangeDevice(c10::DeviceIndex device) const {

@@ -8,8 +8,8 @@
 namespace openreg {
 
 // LITERALINCLUDE START: HOOKS
-/** @brief Whether a device has been used in this process; never changes that. False for a device that is not there. */
-bool deviceIsInitialized(c10::DeviceIndex device) noexcept;
+/** @brief Whether the autograd engine has run in this process after a device was used. Any thread. */
+bool engineHasRun() noexcept;
 
 /**
  * @brief Implements at::PrivateUse1HooksInterface for this backend.
@@ -23,7 +23,7 @@ struct Hooks final : at::PrivateUse1HooksInterface {
   bool isAvailable() const override { return openreg::deviceCount() > 0; }
   /// The autograd engine sets a device only where this is true, so that a backward pass on one device leaves others
   /// asleep.
-  bool hasPrimaryContext(c10::DeviceIndex device) const override { return deviceIsInitialized(device); }
+  bool hasPrimaryContext(c10::DeviceIndex device) const override;
   void init() const override { (void)deviceCountEnsureNonZero(); }
 
   c10::DeviceIndex deviceCount() const override { return openreg::deviceCount(); }

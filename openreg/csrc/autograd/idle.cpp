@@ -28,14 +28,15 @@ at::Tensor nothingOn(c10::DeviceIndex device) {
 } // namespace
 
 void waitForIdleEngine() {
+  if (!engineHasRun()) {
+    return; // It has no threads yet, and a process that ends should not start any.
+  }
   for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
-    if (deviceIsInitialized(device)) {
-      // Each thread does one thing after the other: when the marker has its turn, all before it is over.
-      const auto input = nothingOn(device);
-      torch::autograd::Engine::get_default_engine().execute(
-          {{c10::make_intrusive<Marker>(input), 0}}, {input}, /*keep_graph=*/false, /*create_graph=*/false,
-          /*accumulate_grad=*/true);
-    }
+    // Each thread does one thing after the other: when the marker has its turn, all before it is over.
+    const auto input = nothingOn(device);
+    torch::autograd::Engine::get_default_engine().execute(
+        {{c10::make_intrusive<Marker>(input), 0}}, {input}, /*keep_graph=*/false, /*create_graph=*/false,
+        /*accumulate_grad=*/true);
   }
 }
 // LITERALINCLUDE END: WAIT FOR IDLE ENGINE

@@ -6,11 +6,10 @@
 namespace openreg {
 
 /**
- * @brief Blocks until the engine's thread of each used device has let go of every graph that it has worked on.
+ * @brief Blocks until the engine's thread of each device has let go of every graph that it has worked on.
  *
  * backward() returns when the gradients are there; a thread may still be destroying the graph then, with Python objects
- * in it. Needs no device work, and starts nothing in a process that has not used a device. The caller must not hold the
- * GIL.
+ * in it. Needs no device work, and does nothing in a process without a backward pass. The caller must not hold the GIL.
  */
 C10_EXPORT void waitForIdleEngine();
 
