@@ -10,12 +10,12 @@ namespace openreg {
 
 // LITERALINCLUDE START: COPY ON DEVICE
 bool copyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
-  const auto stream = currentStreamHandle(dst.device().index());
   if (src.sizes() == dst.sizes() && src.strides() == dst.strides() && dst.is_non_overlapping_and_dense()) {
+    const auto stream = currentStreamHandle(dst.device().index());
     check(orMemcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToDevice, stream));
     return true;
   }
-  return hasCopyKernel(dst.device().index()) && launchCopy(src, dst, stream);
+  return hasCopyKernel(dst.device().index()) && launchCopy(src, dst);
 }
 // LITERALINCLUDE END: COPY ON DEVICE
 
