@@ -39,7 +39,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Names the markers."""
     config.addinivalue_line("markers", "entry(name, case): tests a good or bad case of an entry of the contract")
-    config.addinivalue_line("markers", "sanitizer: builds and runs a program under a sanitizer, which takes its time")
 
 
 @pytest.hookimpl(wrapper=True)
