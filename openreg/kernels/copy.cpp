@@ -81,7 +81,9 @@ struct CopyKernel {
   }
 };
 
+// LITERALINCLUDE START: REGISTER COPY KERNEL
 const Register<CopyArgs> registration("copy", CopyKernel{});
+// LITERALINCLUDE END: REGISTER COPY KERNEL
 
 } // namespace
 

@@ -292,6 +292,49 @@ def test_a_process_ends_promptly_with_its_own_status(program: ProgramFunction, c
     assert "terminate called" not in said and "Fatal" not in said
 
 
+# A graph holds a Python object, and a thread of the engine destroys it: the thread waits inside its destructor for a byte.
+# `at_end` writes the byte. What is called last, when `sys` is cleared, finds threads that Python has begun to end.
+IN_A_DESTRUCTOR = """
+import atexit, os, sys, threading, torch, torch_openreg
+
+wake, inside = os.pipe(), threading.Event()
+
+class Held:
+    def __init__(self, tensor):
+        self.tensor = tensor
+    def __del__(self):
+        inside.set()
+        os.read(wake[0], 1)
+
+class Last:
+    def __del__(self, write=os.write, read=os.read, wake=wake[1], never=os.pipe()[0]):
+        write(wake, b"x")
+        read(never, 1)
+
+def work():
+    x = torch.ones(2, device="openreg", requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(Held, lambda held: held.tensor):
+        y = x.exp().sum()
+    y.backward()
+
+threading.Thread(target=work, daemon=True).start()
+inside.wait()
+"""
+
+
+def test_at_exit_the_package_waits_for_a_graph_that_is_being_destroyed() -> None:
+    done = fresh(IN_A_DESTRUCTOR + "atexit.register(os.write, wake[1], b'x')")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python lets such threads hang from 3.14 on")
+def test_without_the_wait_at_exit_an_engines_thread_aborts_the_process() -> None:
+    done = fresh(
+        IN_A_DESTRUCTOR + "atexit.unregister(torch_openreg._C._wait_for_idle_engine)\nsys.last_object = Last()"
+    )
+    assert (done.returncode, done.stderr.strip()) == (-6, "terminate called without an active exception")
+
+
 def test_a_fresh_process_ends_in_the_same_way(program: ProgramFunction) -> None:
     done = fresh(PRELUDE + BUSY + "torch._keep = [x, *ys]\nraise SystemExit(4)")
     assert (done.returncode, done.stderr) == (4, "")

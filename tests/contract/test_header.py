@@ -119,6 +119,30 @@ def test_every_entry_has_tests_of_a_good_and_of_a_bad_case(tmp_path: Path) -> No
     assert not seen - wanted, "tests of entries that the header lacks"
 
 
+def _device_headers(file: Path) -> set[str]:
+    """The headers of the device that a file includes, also by way of other headers."""
+    waiting, seen = [file], {file}
+    while waiting:
+        here = waiting.pop()
+        for name in re.findall(r'^\s*#\s*include\s*["<]([^">]+)', here.read_text(encoding="utf-8"), re.MULTILINE):
+            places = (here.parent, *(header.ROOT / "openreg" / place for place in ("csrc", ".", "driver/include")))
+            target = next((path.resolve() for place in places if (path := place / name).is_file()), None)
+            if target and target not in seen:
+                waiting.append(target)
+                seen.add(target)
+    inside = {path.relative_to(header.ROOT / "openreg").as_posix() for path in seen}
+    return {path for path in inside if path.startswith(("driver/", "kernels/"))}
+
+
+def test_the_pytorch_side_includes_the_contract_and_arguments_of_kernels_only() -> None:
+    sources = [path for part in ("csrc", "bindings") for path in (header.ROOT / "openreg" / part).rglob("*.[ch]*")]
+    included = set().union(*map(_device_headers, sources))
+    assert "driver/include/openreg.h" in included
+    # What device code sees (openreg_kernel.h) and how kernels register are no business of those who launch them.
+    others = {path for path in included if not path.startswith("kernels/")} | {"kernels/registry.h"} & included
+    assert others == {"driver/include/openreg.h"}
+
+
 @pytest.mark.entry("orGetErrorName", case="good")
 @pytest.mark.entry("orGetErrorString", case="good")
 def test_every_error_has_its_name_and_a_text_of_its_own(session_api: OpenReg) -> None:

@@ -176,7 +176,7 @@ _README = """\
 
 | file | lines | why |
 |---|---|---|
-| [device.h](../../openreg/device.h) | 20 | the device |
+| [openreg/device.h](../../openreg/device.h) | 20 | the device |
 """
 
 _TEST = """\

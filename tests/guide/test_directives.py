@@ -13,6 +13,7 @@ import pytest
 
 from .conftest import DOCS, Project
 
+REPLACES = 'replaces = ["openreg/gone.h"]\n'
 REGION = "```{{region}} openreg/device.h {}\n```\n"
 
 
@@ -120,6 +121,45 @@ def test_a_page_of_a_step_that_is_gone_goes_too(project: Project) -> None:
     assert not (outcome.html / "steps/07-gone.html").exists()
 
 
+def test_the_files_of_a_step_stand_in_its_chapter_by_folder(project: Project) -> None:
+    project.replace("steps/02-second/README.md", "20 | the device", "+2 | the device")
+    outcome = project.build("```{stepfiles}\n```\n")
+    assert (outcome.code, outcome.messages) == (0, "")
+    assert re.search(r"rubric.*openreg<.*device\.h<.*\+2<.*the device", outcome.page(), flags=re.DOTALL)
+    assert 'href="../source/openreg/device.h.html"' in outcome.page()
+    assert "<details" not in outcome.page()
+
+
+def test_many_files_of_a_step_and_those_of_the_device_wait_in_dropdowns(project: Project) -> None:
+    row = "| [openreg/device.h](../../openreg/device.h) | 20 | the device |\n"
+    project.replace("steps/01-first/README.md", row, row * 13 + row.replace("[openreg/", "[openreg/driver/") * 14)
+    page = project.build("```{stepfiles}\n```\n", "guide/01-first").page("guide/01-first")
+    titles = re.findall(r"<details><summary>(.*?)</summary>", page)
+    assert titles == ["13 files of the backend", "14 files of the device"]
+
+
+def test_what_a_step_adds_is_named_by_folder_by_stem_and_by_file(project: Project) -> None:
+    for name in ("new/one.h", "new/two.h", "pair.h", "pair.cpp", "gone.h"):
+        project.write(f"openreg/{name}", "int x();\n")
+    project.replace("steps/01-first/step.toml", '"openreg/tool.py"', '"openreg/tool.py", "openreg/gone.h"')
+    new = '"openreg/later.h", "openreg/new/**", "openreg/pair.*"'
+    project.replace("steps/02-second/step.toml", '"openreg/later.h"', new)
+    project.write("steps/02-second/step.toml", (project.root / "steps/02-second/step.toml").read_text() + REPLACES)
+    page = project.build("Copy {stepcopy}`02-second`.\n").page()
+    text = re.sub(r"<[^>]+>", "", re.search(r"<p>(Copy .*?)</p>", page, flags=re.DOTALL)[1])
+    names = "Copy openreg/later.h, openreg/new/, openreg/pair.*, openreg/device.h (+3 lines), without openreg/gone.h."
+    assert text == names
+    assert 'href="../source/openreg/later.h.html"' in page
+
+
+def test_the_device_of_the_first_step_is_not_copied(project: Project) -> None:
+    project.write("openreg/driver/sim.cpp", "int x();\n")
+    project.replace("steps/01-first/step.toml", '"openreg/tool.py"', '"openreg/tool.py", "openreg/driver/**"')
+    page = project.build("{stepcopy}`01-first`\n", "guide/01-first").page("guide/01-first")
+    assert "device.h" in page
+    assert "driver" not in page
+
+
 def test_pictures_are_inline_and_named(project: Project) -> None:
     page = project.build("```{graphviz}\n:alt: a leads to b\ndigraph { a -> b }\n```\n").page()
     assert 'role="img" aria-label="a leads to b"' in page
@@ -142,6 +182,7 @@ FAULTS = {
     "no such object": ("```{pyobject} openreg/tool.py four\n```\n", "openreg/tool.py defines 'four' 0 times"),
     "role without file": ("{source}`openreg/nothing.h`\n", "there is no file openreg/nothing.h"),
     "role without step": ("{step}`03-third`\n", "there is no step 03-third"),
+    "copying no step": ("{stepcopy}`03-third`\n", "no step '03-third'"),
     "no recorded file": (
         "```{transcript} steps/02-second/none.txt\n```\n",
         "there is no file steps/02-second/none.txt",
@@ -177,6 +218,12 @@ def test_a_fault_of_a_chapter_fails_the_build_and_is_named(project: Project, fau
     outcome = project.build(text)
     assert outcome.code != 0
     assert message in " ".join(outcome.messages.split())
+
+
+def test_the_files_of_a_step_stand_in_a_chapter_only(project: Project) -> None:
+    outcome = project.build("```{stepfiles}\n```\n", "index")
+    assert outcome.code != 0
+    assert "stepfiles stands in a chapter" in outcome.messages
 
 
 def test_a_region_that_comes_later_fails_the_build(project: Project) -> None:

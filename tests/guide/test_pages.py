@@ -25,6 +25,7 @@ HEADINGS = [
     "In your backend",
     "What we left out, and why",
     "Exercise",
+    "The files of this step",
 ]
 PAGES = pages()
 CHAPTERS = sorted(DOCS.glob("guide/[0-9]*.md"))
@@ -82,6 +83,32 @@ def test_a_chapter_has_its_sections_in_order(page: Path) -> None:
         elif not inside and line.startswith("## "):
             titles.append(line.removeprefix("## "))
     assert titles == HEADINGS
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=_name)
+def test_a_chapter_lists_what_its_step_adds(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert f"| **copy** | {{stepcopy}}`{page.stem}` |" in text
+    assert "stepfiles" in {fence.kind for fence in fences(page)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_a_path_in_the_text_is_one_of_the_tree(page: Path) -> None:
+    """Paths begin in `openreg`, as the guide says of itself, or at the top of the repository."""
+    text = re.sub(r"^(`{3,}).*?^\1", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    spans = re.findall(r"(?<!\})`([\w.*-]+/[\w./*-]*)`", text)
+    wrong = [
+        span for span in spans if not list((ROOT / "openreg").glob(span)) and not list(ROOT.glob(span)) and "." in span
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=_name)
+def test_a_heading_about_code_begins_with_the_path_of_a_file(page: Path) -> None:
+    code = page.read_text(encoding="utf-8").split("\n## The code\n")[1].split("\n## Run it\n")[0]
+    paths = re.findall(r"^### `([^`]+)`", code, flags=re.MULTILINE)
+    assert paths
+    assert [path for path in paths if not (ROOT / "openreg" / path).exists()] == []
 
 
 @pytest.mark.parametrize("page", CHAPTERS, ids=_name)

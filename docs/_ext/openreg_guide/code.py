@@ -11,7 +11,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import ReferenceRole, SphinxDirective
 
 from .repository import RepositoryError, language, repository
 
@@ -119,17 +119,17 @@ class WholeFile(LiveCode):
         return [self.show(self.arguments[0], self.read(self.arguments[0]))]
 
 
-class SourceRole(SphinxRole):
-    """`{source}` links to the page of a file."""
+class SourceRole(ReferenceRole):
+    """`{source}` links to the page of a file, by its path or by a text of one's own, as in `text <path>`."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Returns the link, or an error when there is no such file."""
         try:
-            repository(self.env).read(self.text)
+            repository(self.env).read(self.target)
         except RepositoryError as error:
             message = self.inliner.reporter.error(str(error), line=self.lineno)
             return [nodes.literal(self.text, self.text)], [message]
-        return [source_reference(self.env, self.text, "", nodes.literal(self.text, self.text))], []
+        return [source_reference(self.env, self.target, "", nodes.literal(self.title, self.title))], []
 
 
 def _complete(app: Sphinx, doctree: nodes.document, docname: str) -> None:

@@ -23,6 +23,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from . import repository as repo_module
+from .files import VENDOR
 from .repository import RepositoryError, language, repository
 
 _FENCE = "``````````"
@@ -110,9 +111,7 @@ def _page(ladder: Ladder, index: int, chapter: bool) -> str:
             "The first step is all new. The device's own library (`openreg/driver`, `openreg/kernels`)",
         ]
         text += ["is whole from here on, and not listed: it stands for the one that came with your hardware.", ""]
-        after = {
-            path: body for path, body in after.items() if not path.startswith(("openreg/driver/", "openreg/kernels/"))
-        }
+        after = {path: body for path, body in after.items() if not path.startswith(VENDOR)}
     text += _difference(before, after)
     return "\n".join(text) + "\n"
 

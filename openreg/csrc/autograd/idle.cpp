@@ -17,8 +17,7 @@ struct Marker final : torch::autograd::Node {
   torch::autograd::variable_list apply(torch::autograd::variable_list&& /*inputs*/) override { return {}; }
 };
 
-// A tensor without elements, made by hand: the allocator would ask the device, which may have failed or be standing at
-// a gate.
+// A tensor without elements, made by hand: the allocator would ask the device, which may have failed or be held up.
 at::Tensor nothingOn(c10::DeviceIndex device) {
   c10::Storage storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, {kDeviceType, device}));
   return at::detail::make_tensor<c10::TensorImpl>(

@@ -48,7 +48,8 @@ class Kernel {
  * @param args Its argument struct; copied before the call returns.
  * @param pointers Which bytes of `args` are device pointers, and how far each is used.
  * @param size Bytes of `args` that the kernel reads, where a struct ends in an array of varying length.
- * @throws c10::NotImplementedError, c10::AcceleratorError.
+ * @throws c10::NotImplementedError if the driver has no such kernel.
+ * @throws c10::AcceleratorError if the device has failed.
  */
 template <class Args>
 void launch(

@@ -12,7 +12,7 @@ namespace openreg {
  * @brief Makes an event of `device`, which need not be the current one. Does not block.
  * @param device Index of the device.
  * @param flags orEventDefault, or orEventDisableTiming.
- * @throws c10::AcceleratorError.
+ * @throws c10::AcceleratorError if the device has failed.
  */
 inline orEvent_t createEvent(c10::DeviceIndex device, unsigned int flags) {
   const c10::DeviceGuard guard({c10::DeviceType::PrivateUse1, device});
@@ -28,7 +28,7 @@ inline orEvent_t createEvent(c10::DeviceIndex device, unsigned int flags) {
  */
 class Event {
  public:
-  /** @brief Makes an event of `device`. @throws c10::AcceleratorError. */
+  /** @brief Makes an event of `device`. @throws c10::AcceleratorError if the device has failed. */
   explicit Event(c10::DeviceIndex device) : event_(createEvent(device, orEventDisableTiming)) {}
   ~Event() {
     (void)orEventDestroy(event_); // nothing can be done about an error here

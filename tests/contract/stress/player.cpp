@@ -65,6 +65,18 @@ void Player::moveTo(Array& array, orStream_t stream) {
   ++counts_.events;
 }
 
+std::optional<Player::Pair> Player::pickPair(bool sameDevice) {
+  Array& to = *pick();
+  Array* from = pickLike(to, sameDevice);
+  if (from == nullptr) {
+    return std::nullopt;
+  }
+  const orStream_t stream = pickStream(random(2) == 0 ? to.device : from->device);
+  moveTo(to, stream);
+  moveTo(*from, stream);
+  return Pair{to, *from, stream, std::min(to.model.size(), from->model.size())};
+}
+
 void Player::expect(const Array& array, const int64_t* got, const char* where) {
   require(std::equal(array.model.begin(), array.model.end(), got), where, "the device has other values than the model");
   ++counts_.comparisons;
@@ -122,18 +134,14 @@ void Player::add() {
 }
 
 void Player::reverse() {
-  Array& to = *pick();
-  Array* from = pickLike(to, true);
-  if (from == nullptr) {
+  const auto pair = pickPair(true);
+  if (!pair) {
     return;
   }
-  const orStream_t stream = pickStream(to.device);
-  moveTo(to, stream);
-  moveTo(*from, stream);
-  const size_t count = std::min(to.model.size(), from->model.size());
+  const auto& [to, from, stream, count] = *pair;
   k::CopyArgs args{};
   args.dst = to.data;
-  args.src = from->data + count - 1;
+  args.src = from.data + count - 1;
   args.elementSize = sizeof(int64_t);
   args.dims = 1;
   args.sizes[0] = static_cast<int64_t>(count);
@@ -145,7 +153,7 @@ void Player::reverse() {
   CHECK(orLaunchKernel(
       shared_.devices[static_cast<size_t>(to.device)].copy, &args, sizeof(args), pointers, std::size(pointers),
       stream));
-  std::reverse_copy(from->model.begin(), from->model.begin() + static_cast<ptrdiff_t>(count), to.model.begin());
+  std::reverse_copy(from.model.begin(), from.model.begin() + static_cast<ptrdiff_t>(count), to.model.begin());
   ++counts_.launches;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -57,9 +58,18 @@ class Player {
     orStream_t stream; ///< On which it was used last.
   };
 
+  /// Two arrays on one stream, for a copy from the one to the other.
+  struct Pair {
+    Array& to;
+    Array& from;
+    orStream_t stream;
+    size_t count; ///< Elements that both have.
+  };
+
   int64_t random(int64_t below) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(below)); }
   Array* pick();
   Array* pickLike(const Array& other, bool sameDevice);
+  std::optional<Pair> pickPair(bool sameDevice);
   orStream_t pickStream(int device);
   void moveTo(Array& array, orStream_t stream);
   void expect(const Array& array, const int64_t* got, const char* where);

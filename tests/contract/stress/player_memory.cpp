@@ -83,35 +83,27 @@ void Player::downloadPinned() {
 }
 
 void Player::copyOnDevice() {
-  Array& to = *pick();
-  Array* from = pickLike(to, true);
-  if (from == nullptr) {
+  const auto pair = pickPair(true);
+  if (!pair) {
     return;
   }
-  const orStream_t stream = pickStream(to.device);
-  moveTo(to, stream);
-  moveTo(*from, stream);
-  const size_t count = std::min(to.model.size(), from->model.size());
-  CHECK(orMemcpyAsync(to.data, from->data, count * sizeof(int64_t), orMemcpyDeviceToDevice, stream));
-  std::copy_n(from->model.begin(), count, to.model.begin());
+  const auto& [to, from, stream, count] = *pair;
+  CHECK(orMemcpyAsync(to.data, from.data, count * sizeof(int64_t), orMemcpyDeviceToDevice, stream));
+  std::copy_n(from.model.begin(), count, to.model.begin());
   ++counts_.copies;
 }
 
 void Player::copyToPeer() {
-  Array& to = *pick();
-  Array* from = pickLike(to, false);
-  if (from == nullptr) {
+  const auto pair = pickPair(false);
+  if (!pair) {
     return;
   }
-  const orStream_t stream = pickStream(random(2) == 0 ? to.device : from->device);
-  moveTo(to, stream);
-  moveTo(*from, stream);
-  const size_t count = std::min(to.model.size(), from->model.size());
-  CHECK(orMemcpyPeerAsync(to.data, to.device, from->data, from->device, count * sizeof(int64_t), stream));
-  std::copy_n(from->model.begin(), count, to.model.begin());
+  const auto& [to, from, stream, count] = *pair;
+  CHECK(orMemcpyPeerAsync(to.data, to.device, from.data, from.device, count * sizeof(int64_t), stream));
+  std::copy_n(from.model.begin(), count, to.model.begin());
   ++counts_.copies;
   moveTo(to, pickStream(to.device)); // Kernels run on streams of the array's own device.
-  moveTo(*from, pickStream(from->device));
+  moveTo(from, pickStream(from.device));
 }
 
 void Player::setBytes() {
