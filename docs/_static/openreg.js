@@ -1,3 +1,10 @@
+// A long path in the page's table of contents breaks behind a slash.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const path of document.querySelectorAll("nav.page-toc code .pre")) {
+    path.innerHTML = path.innerHTML.replaceAll("/", "/<wbr>");
+  }
+});
+
 // The filter of the error index: shows the entries that contain every word typed. Works without a network, like the rest.
 document.addEventListener("DOMContentLoaded", () => {
   const index = document.querySelector(".error-index");

@@ -125,7 +125,7 @@ def test_the_files_of_a_step_stand_in_its_chapter_by_folder(project: Project) ->
     project.replace("steps/02-second/README.md", "20 | the device", "+2 | the device")
     outcome = project.build("```{stepfiles}\n```\n")
     assert (outcome.code, outcome.messages) == (0, "")
-    assert re.search(r"rubric.*openreg<.*device\.h<.*\+2<.*the device", outcome.page(), flags=re.DOTALL)
+    assert re.search(r"<strong>openreg/<.*device\.h<.*\+2<.*the device", outcome.page(), flags=re.DOTALL)
     assert 'href="../source/openreg/device.h.html"' in outcome.page()
     assert "<details" not in outcome.page()
 

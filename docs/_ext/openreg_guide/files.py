@@ -28,16 +28,15 @@ def _is_vendors(index: int, path: str) -> bool:
     return index == 0 and path.startswith(VENDOR)
 
 
-def _tables(rows: list[tuple[str, str, str, str]], folder: Path, root: Path) -> Iterator[str]:
-    """Lines of Markdown: a table for each folder of the tree."""
+def _table(rows: list[tuple[str, str, str, str]], folder: Path, root: Path) -> Iterator[str]:
+    """Lines of a Markdown table, with a row for each folder above those of its files."""
+    yield from ("| file | lines | what it is for |", "|---|---|---|")
     rows = sorted(rows, key=lambda row: PurePosixPath(row[0]).parent)  # stable: within a folder as in the README
     for where, group in itertools.groupby(rows, key=lambda row: PurePosixPath(row[0]).parent.as_posix()):
-        title = "The top folder" if where == "." else f"`{where}`"
-        yield from (f":::{{rubric}} {title}", ":::", "", "| file | lines | what it is for |", "|---|---|---|")
+        yield f"| **{'top folder' if where == '.' else where + '/'}** | | |"
         for path, target, lines, why in group:
             source = (folder / target).resolve().relative_to(root.resolve()).as_posix()
             yield f"| {{source}}`{PurePosixPath(path).name} <{source}>` | {lines} | {why} |"
-        yield ""
 
 
 class StepFiles(SphinxDirective):
@@ -55,12 +54,15 @@ class StepFiles(SphinxDirective):
         rows = _ROW.findall((step.folder / "README.md").read_text(encoding="utf-8"))
         vendors = [row for row in rows if _is_vendors(index, row[0])]
         found: list[nodes.Node] = []
-        for part, title in (([row for row in rows if row not in vendors], "of the backend"), (vendors, "of the device")):
-            tables = self.parse_text_to_nodes("\n".join(_tables(part, step.folder, repo.root)))
+        others = [row for row in rows if row not in vendors]
+        for part, title in ((others, "of the backend"), (vendors, "of the device")):
+            if not part:
+                continue
+            table = self.parse_text_to_nodes("\n".join(_table(part, step.folder, repo.root)))
             if len(part) > _MANY:
                 summary = f"<details><summary>{len(part)} files {title}</summary>"
-                tables = [nodes.raw("", summary, format="html"), *tables, nodes.raw("", "</details>", format="html")]
-            found.append(nodes.container("", *tables, classes=["stepfiles"]))
+                table = [nodes.raw("", summary, format="html"), *table, nodes.raw("", "</details>", format="html")]
+            found.append(nodes.container("", *table, classes=["stepfiles"]))
         return found
 
 
@@ -119,7 +121,7 @@ class StepCopy(SphinxRole):
         ]
         items += [[nodes.Text("without "), nodes.literal(name, name)] for name in gone]
         found = [node for item in items for node in (nodes.Text(", "), *item)]
-        return found[1:], []
+        return [nodes.inline("", "", *found[1:], classes=["stepcopy"])], []
 
 
 def setup(app: Sphinx) -> None:

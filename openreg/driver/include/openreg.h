@@ -2,8 +2,9 @@
  * @file openreg.h
  * @brief The contract between a device and everything above it.
  *
- * A C interface shaped like the CUDA runtime. PyTorch is not mentioned here and the PyTorch side includes nothing else
- * of the driver, so whoever has implemented this header has ported the whole backend.
+ * A C interface shaped like the CUDA runtime. PyTorch is not mentioned here, and the PyTorch side includes nothing else
+ * of the device but headers that describe the arguments of kernels, so whoever has implemented this header has ported
+ * the whole backend.
  *
  * **Initialisation.** Nothing is started when the library is loaded. ::orGetDeviceCount reads the configuration only;
  * the first call that needs a device initialises that device: to allocate, pinned memory too, to ask for its memory or
