@@ -292,8 +292,8 @@ def test_a_process_ends_promptly_with_its_own_status(program: ProgramFunction, c
     assert "terminate called" not in said and "Fatal" not in said
 
 
-# A graph holds a Python object, and a thread of the engine destroys it: the thread waits inside its destructor for a byte.
-# `at_end` writes the byte. What is called last, when `sys` is cleared, finds threads that Python has begun to end.
+# A graph holds a Python object, and a thread of the engine destroys it: it waits inside the destructor for a byte.
+# `Last` writes it when Python clears `sys`: from then on Python ends every other thread that wants to run.
 IN_A_DESTRUCTOR = """
 import atexit, os, sys, threading, torch, torch_openreg
 
