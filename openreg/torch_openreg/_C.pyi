@@ -1,5 +1,10 @@
 """What libtorch_bindings.so exports. Private: use torch.openreg."""
 
+# LITERALINCLUDE START: STUBS STREAM
+import torch
+
+# LITERALINCLUDE END: STUBS STREAM
+
 class _DeviceProperties:
     @property
     def name(self) -> str: ...
@@ -38,3 +43,9 @@ def _block_fallback(op: str, block: bool) -> None: ...
 def _wait_for_idle_engine() -> None: ...
 
 # LITERALINCLUDE END: STUBS AUTOGRAD
+# LITERALINCLUDE START: STUBS STREAM
+def _stream_priority_range(device: int) -> tuple[int, int]: ...
+def _stream_priority(stream: torch.Stream) -> int: ...
+def _elapsed_time(start: torch.Event, end_event: torch.Event) -> float: ...
+
+# LITERALINCLUDE END: STUBS STREAM

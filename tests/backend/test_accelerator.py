@@ -173,7 +173,6 @@ CRASHES = ["empty_host_cache"]
 GRAPHS = ["Graph"]
 
 NO_DEVICE_ALLOCATOR = "Allocator for openreg is not a DeviceAllocator."
-NO_STREAM = "Backend doesn't support create a new Stream."
 NO_GENERATOR = (
     "You should register `PrivateUse1HooksInterface`by `RegisterPrivateUse1HooksInterface` and implement "
     "`getNewGenerator` at the same time for PrivateUse1."
@@ -185,19 +184,6 @@ NO_PINNED_MEMORY = (
 
 # What a later step brings: the step, the call, its exception, and words of it.
 NOT_YET: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
-    ("06 stream", lambda: torch.Stream("openreg"), RuntimeError, NO_STREAM),
-    (
-        "06 stream",
-        lambda: accelerator.current_stream().synchronize(),
-        RuntimeError,
-        "Backend doesn't support synchronizing streams.",
-    ),
-    (
-        "06 stream",
-        lambda: accelerator.current_stream().query(),
-        RuntimeError,
-        "Backend doesn't support querying streams.",
-    ),
     *(("07 memory", getattr(accelerator, name), RuntimeError, NO_DEVICE_ALLOCATOR) for name in STATISTICS),
     (
         "07 memory",
@@ -227,13 +213,6 @@ def test_what_a_later_step_brings_says_so_in_pytorchs_words(
         call()
     assert text in str(caught.value), step
     assert torch.ones(2, device="openreg").tolist() == [1, 1]
-
-
-def test_of_an_event_there_is_so_far_what_backward_needs(device: str) -> None:
-    event = torch.Event(device)
-    event.record()
-    with pytest.raises(RuntimeError, match=r"Backend doesn't support events\."):
-        event.query()
 
 
 def test_empty_host_cache_without_a_pinned_allocator_is_a_fault_in_pytorch(program: ProgramFunction) -> None:

@@ -41,6 +41,17 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   void block(void* event, const c10::Stream& stream) const override;
   void destroyEvent(void* event, c10::DeviceIndex device) const noexcept override;
   // LITERALINCLUDE END: GUARD EVENT
+
+  // LITERALINCLUDE START: GUARD STREAM
+  c10::Stream getNewStream(c10::Device device, int priority) const override;
+  c10::Stream getStreamFromGlobalPool(c10::Device device, bool isHighPriority) const override;
+  void* getStreamNativeHandle(c10::Stream stream) const override;
+  bool queryStream(const c10::Stream& stream) const override;
+  void synchronizeStream(const c10::Stream& stream) const override;
+  bool queryEvent(void* event) const override;
+  void synchronizeEvent(void* event) const override;
+  double elapsedTime(void* start, void* end, c10::DeviceIndex device) const override;
+  // LITERALINCLUDE END: GUARD STREAM
 };
 // LITERALINCLUDE END: GUARD
 

@@ -1,8 +1,9 @@
-// From PyTorch's stream to the driver's. Each device has one stream so far, the default stream.
+// From PyTorch's stream to the driver's: the default stream, or one of the pool.
 #include "stream/handle.h"
 
+#include "device/device.h"
 #include "device/error.h"
-#include "stream/current_stream.h"
+#include "stream/pool.h"
 
 #include <c10/util/Exception.h>
 
@@ -10,16 +11,17 @@ namespace openreg {
 
 // LITERALINCLUDE START: STREAM HANDLE
 orStream_t streamHandle(const c10::Stream& stream) {
-  TORCH_CHECK(
-      stream.id() == 0, "openreg: device ", stream.device(), " has no stream ", stream.id(),
-      "; expected 0, its default stream");
+  const auto device = resolveIndex(stream.device());
   orStream_t handle = nullptr;
-  check(orStreamGetDefault(&handle, stream.device_index()));
+  if (stream.id() == 0) {
+    check(orStreamGetDefault(&handle, device));
+  } else {
+    handle = findStream(device, stream.id());
+  }
+  TORCH_CHECK(
+      handle != nullptr, "openreg: device ", stream.device(), " has no stream ", stream.id(),
+      "; expected 0, its default stream, or the number of a stream that torch.Stream has made");
   return handle;
-}
-
-orStream_t currentStreamHandle(c10::DeviceIndex device) {
-  return streamHandle(currentStream(device));
 }
 // LITERALINCLUDE END: STREAM HANDLE
 

@@ -4,6 +4,7 @@
 #include <openreg.h>
 
 #include <c10/core/Stream.h>
+#include <c10/macros/Export.h>
 
 namespace openreg {
 
@@ -11,9 +12,9 @@ namespace openreg {
  * @brief The driver's handle of a stream. Does not block.
  * @throws c10::Error if the device has no stream of that number; c10::AcceleratorError if the device has failed.
  */
-orStream_t streamHandle(const c10::Stream& stream);
+C10_EXPORT orStream_t streamHandle(const c10::Stream& stream);
 
 /** @brief The driver's handle of the calling thread's current stream of `device`. */
-orStream_t currentStreamHandle(c10::DeviceIndex device);
+C10_EXPORT orStream_t currentStreamHandle(c10::DeviceIndex device);
 
 } // namespace openreg

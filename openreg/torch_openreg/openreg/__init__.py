@@ -7,3 +7,4 @@ from .device import _is_in_bad_fork, _lazy_init
 from .fallback import *
 from .memory import *
 from .random import *
+from .stream import *
