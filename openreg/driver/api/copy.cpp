@@ -39,7 +39,7 @@ orError_t orMemcpyWithStream(void* dst, const void* src, size_t size, orMemcpyKi
 orError_t orMemcpyAsync(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream) {
   Entry entry("orMemcpyAsync");
   checkCopy(entry, dst, src, size, kind);
-  return entry.call(&OrDriver::MemcpyAsync, dst, src, size, kind, stream);
+  return entry.queue(stream, &OrDriver::MemcpyAsync, dst, src, size, kind, stream);
 }
 
 orError_t orMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice, size_t size) {
@@ -55,7 +55,7 @@ orError_t orMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDe
   Entry entry("orMemcpyPeerAsync");
   checkCopy(entry, dst, src, size, orMemcpyDeviceToDevice);
   entry.device(dstDevice, "dstDevice").device(srcDevice, "srcDevice");
-  return entry.call(&OrDriver::MemcpyPeerAsync, dst, dstDevice, src, srcDevice, size, stream);
+  return entry.queue(stream, &OrDriver::MemcpyPeerAsync, dst, dstDevice, src, srcDevice, size, stream);
 }
 
 orError_t orMemset(void* ptr, int value, size_t size) {
@@ -76,5 +76,5 @@ orError_t orMemset(void* ptr, int value, size_t size) {
 orError_t orMemsetAsync(void* ptr, int value, size_t size, orStream_t stream) {
   Entry entry("orMemsetAsync");
   entry.notNull(ptr != nullptr || size == 0, "ptr", "device memory, as 'size' is not 0");
-  return entry.call(&OrDriver::MemsetAsync, ptr, value, size, stream);
+  return entry.queue(stream, &OrDriver::MemsetAsync, ptr, value, size, stream);
 }

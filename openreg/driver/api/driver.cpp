@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "entry.h"
 #include "fork.h"
@@ -50,6 +51,18 @@ const OrDriver* findTable(const char* entry, const std::string& choice) {
   return table; // The library stays open: the table lives in it.
 }
 
+/// Reads OPENREG_LAUNCH_BLOCKING; false after reporting what is wrong with it.
+bool readLaunchBlocking(const char* entry, bool& blocking) {
+  const char* value = std::getenv("OPENREG_LAUNCH_BLOCKING");
+  const std::string_view wanted = value != nullptr ? value : "";
+  blocking = wanted == "1";
+  if (blocking || wanted.empty() || wanted == "0") {
+    return true;
+  }
+  report(entry, orErrorInvalidValue, "OPENREG_LAUNCH_BLOCKING is '%s'; expected 0 or 1", value);
+  return false;
+}
+
 } // namespace
 
 orError_t loadDriver(const char* entry) {
@@ -59,6 +72,10 @@ orError_t loadDriver(const char* entry) {
   }
   const char* wanted = std::getenv("OPENREG_DRIVER");
   const std::string choice = wanted != nullptr && *wanted != '\0' ? wanted : "sim";
+  bool launchBlocking = false;
+  if (!readLaunchBlocking(entry, launchBlocking)) {
+    return orErrorInvalidValue;
+  }
   const OrDriver* table = findTable(entry, choice);
   if (table == nullptr) {
     return orErrorDriver;
@@ -78,6 +95,7 @@ orError_t loadDriver(const char* entry) {
   auto loaded = std::make_unique<Driver>();
   std::memcpy(&loaded->table, table, std::min(table->size, sizeof(OrDriver)));
   loaded->isSimulator = table == &sim::table();
+  loaded->launchBlocking = launchBlocking;
   if (loaded->table.GetDeviceCount != nullptr) {
     if (const orError_t error = loaded->table.GetDeviceCount(&loaded->count); error != orSuccess) {
       return reportDriver(entry, error);

@@ -60,6 +60,17 @@ class Entry {
     return call(name_, member, args...);
   }
 
+  /// Calls the table's entry of the same name, which queues work on `stream`. Where launches are to block, waits for
+  /// that work and returns its error.
+  template <class... Params, class... Args>
+  orError_t queue(orStream_t stream, orError_t (*OrDriver::*member)(Params...), Args... args) {
+    call(name_, member, args...);
+    if (status_ == orSuccess && driver().launchBlocking) [[unlikely]] {
+      call("orStreamSynchronize", &OrDriver::StreamSynchronize, stream);
+    }
+    return status_;
+  }
+
   /// Calls a table entry of another name: some functions are made of several.
   template <class... Params, class... Args>
   orError_t call(const char* tableEntry, orError_t (*OrDriver::*member)(Params...), Args... args) {

@@ -51,5 +51,5 @@ orError_t orLaunchKernel(
   for (size_t i = 0; entry.ok() && i < pointerCount; ++i) {
     checkPointer(entry, pointers[i], i, argsSize);
   }
-  return entry.call(&OrDriver::LaunchKernel, kernel, args, argsSize, pointers, pointerCount, stream);
+  return entry.queue(stream, &OrDriver::LaunchKernel, kernel, args, argsSize, pointers, pointerCount, stream);
 }

@@ -25,6 +25,11 @@
  * every call that needs that device returns the same code and message until ::orDeviceReset. Work queued behind the
  * failure is not executed; events recorded behind it complete, so that nobody waits for ever. Other devices go on.
  *
+ * **Blocking launches.** With `OPENREG_LAUNCH_BLOCKING=1` in the environment, read at the first call that needs the
+ * driver, ::orLaunchKernel and the asynchronous copies and fills wait for their work and return its error themselves: a
+ * way to find the call that is to blame. Every driver gets this from the library. Any other value than 0, 1 or none is
+ * ::orErrorInvalidValue of every call that needs the driver.
+ *
  * **After a reset.** Reset invalidates handles made before it, but freeing an old pointer succeeds (deleters must not
  * throw).
  *

@@ -37,6 +37,10 @@ static orError_t streamCreate(orStream_t* stream, unsigned int flags, int priori
   return orSuccess;
 }
 
+static orError_t fill(void* ptr, int value, size_t size, orStream_t stream) {
+  return ptr != NULL && value == 0 && size != 0 && stream != NULL ? orSuccess : orErrorInvalidValue;
+}
+
 static orError_t priorityRange(int* least, int* greatest, int device) {
   *least = 3 + device;
   *greatest = -5;
@@ -60,6 +64,7 @@ static struct {
             .Free = release,
             .StreamCreateWithPriority = streamCreate,
             .DeviceGetStreamPriorityRange = priorityRange,
+            .MemsetAsync = fill,
 #endif
         },
 };
