@@ -17,7 +17,7 @@ import torch
 import torch_openreg
 from contract.harness import Gate
 
-from .simulator import sim
+from .simulator import handle, sim
 
 TESTS = Path(__file__).resolve().parents[1]
 SITE = Path(torch_openreg.__file__).resolve().parents[1]
@@ -28,7 +28,7 @@ PRELUDE = """
 import os, sys, threading, time
 import torch, torch_openreg
 from contract.harness import Call, wait_until
-from backend.simulator import sim
+from backend.simulator import handle, sim
 """
 
 
@@ -92,17 +92,17 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProgramFunctio
 
 @pytest.fixture
 def gate() -> Iterator[GateFunction]:
-    """`gate(0, 1)` puts a closed gate on the default streams of the devices and returns when they stand at it.
+    """`gate(0, stream)` puts a closed gate on streams and returns when they stand at it; a number is a default stream.
 
-    What is queued on these devices afterwards runs once the gate has been opened, at the end of the test at the latest.
+    What is queued on these streams afterwards runs once the gate has been opened, at the end of the test at the latest.
     """
     gates: list[Gate] = []
 
-    def close(*devices: int) -> Gate:
+    def close(*streams: int | torch.Stream) -> Gate:
         made = Gate(sim, os.environ.get("PYTEST_CURRENT_TEST", "test"), 30.0)
         gates.append(made)
-        made.close(*(sim.default_stream(index) for index in devices))
-        made.wait_for(len(devices))
+        made.close(*(sim.default_stream(it) if isinstance(it, int) else handle(it) for it in streams))
+        made.wait_for(len(streams))
         return made
 
     yield close
@@ -114,8 +114,10 @@ def gate() -> Iterator[GateFunction]:
 
 @pytest.fixture(autouse=True)
 def first_device_is_current() -> Iterator[None]:
-    """A test that leaves another device current, or a global setting on, must not fail the next one."""
+    """A test that leaves another device or stream current, or a global setting on, must not fail the next one."""
     yield
+    for index in range(torch.openreg.device_count()):
+        torch.openreg.set_stream(torch.openreg.default_stream(index))
     torch.openreg.set_device(0)
     if torch.are_deterministic_algorithms_enabled():
         torch.use_deterministic_algorithms(False)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import cffi
+import torch
 import torch_openreg
 from contract import header
 from contract.harness import OpenReg
@@ -17,6 +19,11 @@ def connect() -> OpenReg:
     ffi = cffi.FFI()
     ffi.cdef(header.declarations())
     return OpenReg(str(LIBRARY), ffi)
+
+
+def handle(stream: torch.Stream) -> Any:
+    """The driver's handle of a stream."""
+    return sim.ffi.cast("orStream_t", stream.native_handle)
 
 
 sim = connect()
