@@ -97,6 +97,19 @@ def test_openreg_is_the_accelerator() -> None:
     torch.accelerator.synchronize(1)
 
 
+@pytest.mark.skipif(hasattr(torch.openreg, "Stream"), reason="step 06 has brought the rest")
+def test_of_streams_and_events_there_is_so_far_what_backward_needs() -> None:
+    stream, event = torch.accelerator.current_stream(), torch.Event("openreg")
+    event.record()
+    for call, text in (
+        (event.query, "Backend doesn't support events."),
+        (stream.query, "Backend doesn't support querying streams."),
+        (stream.synchronize, "Backend doesn't support synchronizing streams."),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            call()
+
+
 def test_a_storage_can_be_resized() -> None:
     storage = torch.arange(4.0).to("openreg:1").untyped_storage()
     storage.resize_(32)

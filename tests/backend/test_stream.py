@@ -153,7 +153,9 @@ def test_a_device_that_is_not_there_is_refused_by_pytorchs_own_class() -> None:
 def test_a_number_that_is_no_streams_is_refused(device: str, number: int) -> None:
     wrong = torch.Stream(stream_id=number, device_index=index_of(device), device_type=PRIVATEUSE1)
     before = openreg.current_stream(device)
-    text = rf"openreg: device {device} has no stream {number}; expected 0, its default stream, or the number of a stream"
+    text = (
+        rf"openreg: device {device} has no stream {number}; expected 0, its default stream, or the number of a stream"
+    )
     for use in (
         lambda: openreg.set_stream(wrong),
         lambda: wrong.native_handle,
@@ -541,11 +543,14 @@ def test_an_event_is_of_the_device_of_its_first_record(device: str, other_device
     event = openreg.Event()
     event.record(torch.Stream(device))
     assert str(event.device) == device
-    with pytest.raises(
-        RuntimeError, match=f"^record: event of {device} cannot be recorded on {other_device}"
-    ):
-        event.record(torch.Stream(other_device))
     event.record(openreg.current_stream(device))
+    event.synchronize()
+
+
+def test_an_event_cannot_be_recorded_on_another_device() -> None:
+    event = torch.Stream("openreg:0").record_event()
+    with pytest.raises(RuntimeError, match=r"^record: event of openreg:0 cannot be recorded on openreg:1"):
+        event.record(torch.Stream("openreg:1"))
     event.synchronize()
 
 
@@ -566,6 +571,19 @@ def test_record_event_returns_the_event(device: str) -> None:
     assert isinstance(ours, openreg.Event)
     assert stream.record_event(ours) is ours
     assert isinstance(torch.Stream(device).record_event(), torch.Event)
+
+
+def test_pytorchs_own_methods_take_pytorchs_own_events_only() -> None:
+    ours, theirs = openreg.Event(enable_timing=True), torch.Event("openreg", enable_timing=True)
+    with pytest.raises(RuntimeError, match=r"^expected event to be a torch\.Event object"):
+        torch.Stream("openreg").record_event(ours)
+    with pytest.raises(RuntimeError, match=r"^expected other to be a torch\.Event object"):
+        theirs.elapsed_time(ours)
+
+
+def test_a_stream_without_a_handle_says_so() -> None:
+    with pytest.raises(RuntimeError, match=r"^Backend doesn't support getting stream native handle\."):
+        torch.Stream("cpu").native_handle  # noqa: B018 - a property
 
 
 @pytest.mark.parametrize("make", [torch.Event, openreg.Event])
@@ -617,7 +635,7 @@ def test_elapsed_time_takes_events_of_either_class_and_nothing_else(device: str)
         event.record(torch.Stream(device))
         event.synchronize()
     assert isinstance(ours.elapsed_time(theirs), float)
-    with pytest.raises(TypeError, match="elapsed_time: argument 'end_event' is of type int; expected a torch.Event"):
+    with pytest.raises(TypeError, match=r"elapsed_time: argument 'end_event' is of type int; expected a torch\.Event"):
         ours.elapsed_time(3)
 
 
@@ -777,7 +795,7 @@ def test_backward_runs_on_the_streams_of_the_forward(device: str) -> None:
     openreg.current_stream(device).wait_stream(side)
     loss = (z * 3).sum()
     for name, tensor in (("y", y), ("z", z)):
-        tensor.grad_fn.register_prehook(lambda grads, note=note(name): note(grads[0]))
+        tensor.grad_fn.register_prehook(lambda grads, name=name: note(name)(grads[0]))
     loss.backward()
     assert seen == [("z", side.stream_id, index_of(device)), ("y", 0, index_of(device))]
     torch.testing.assert_close(x.grad.cpu(), 6 * torch.tensor([2.0, 4.0]).exp())
@@ -937,12 +955,10 @@ def test_an_error_in_backward_reaches_the_caller(program: ProgramFunction) -> No
         x = torch.ones(3).to("openreg:1").requires_grad_()
         y = x.clone()
         y.register_hook(lambda grad: fail(torch.openreg.current_stream()))
-        print(said(lambda: (y.sum().backward(), x.grad.cpu())).split(":")[2:4])
+        print(said(lambda: (y.sum().backward(), x.grad.cpu())))
         """)
     )
-    assert said == "[\" kernel 'copy' on device 1\", ' the pointer at argument byte 0 is 0x8 and is used from byte 0 on "\
-        "for 8 bytes; expected these to lie in one live allocation of device 1 or of a peer it has access to (it is "\
-        "host memory) [orErrorIllegalAddress]\\nSearch for `']\n" or "kernel 'copy' on device 1" in said
+    assert "kernel 'copy' on device 1" in said
 
 
 LAUNCH_BLOCKING = """
@@ -1062,7 +1078,7 @@ def work(device):
         (x @ x).sum().backward()
 
 def child():
-    torch.set_num_threads(1)  # PyTorch's CPU thread pool, renewed after a fork, is not safe to renew in two threads at once
+    torch.set_num_threads(1)  # renews PyTorch's CPU thread pool after the fork, which two threads must not do at once
     threads = [threading.Thread(target=work, args=(f"openreg:{index}",)) for index in (0, 1)]
     [thread.start() for thread in threads]
     work("openreg:1")

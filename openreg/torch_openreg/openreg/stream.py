@@ -20,10 +20,7 @@ __all__ = [
     "stream",
 ]
 
-_Device = torch.device | str | int | None
 
-
-# LITERALINCLUDE START: STREAM CLASS
 class Stream(torch.Stream):
     """A queue of the device: its work runs in the order in which it was queued. Two streams are not ordered.
 
@@ -39,7 +36,8 @@ class Stream(torch.Stream):
         TypeError: If it is not a device.
     """
 
-    def __new__(cls, device: _Device = None, priority: int = 0, **kwargs: int) -> Stream:
+    def __new__(cls, device: torch.device | str | int | None = None, priority: int = 0, **kwargs: int) -> Stream:
+        """Takes a stream from the pool, or the one that the numbers name."""
         if kwargs:
             return super().__new__(cls, priority=priority, **kwargs)
         return super().__new__(cls, torch.device("openreg", _device_index(device, "Stream")), priority=priority)
@@ -60,7 +58,7 @@ class Stream(torch.Stream):
         return _C._stream_priority(self)
 
     @staticmethod
-    def priority_range(device: _Device = None) -> tuple[int, int]:
+    def priority_range(device: torch.device | str | int | None = None) -> tuple[int, int]:
         """The priorities of a device: the number of the lowest, which is the default, and that of the highest.
 
         Args:
@@ -84,12 +82,13 @@ class Event(torch.Event):
 
     def __new__(
         cls,
-        device: _Device = None,
+        device: torch.device | str | int | None = None,
         *,
         enable_timing: bool = False,
         blocking: bool = False,
         interprocess: bool = False,
     ) -> Event:
+        """Makes an event; the driver's comes with the first record."""
         place = torch.device("openreg", _device_index(device, "Event"))
         return super().__new__(cls, place, enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
 
@@ -106,16 +105,12 @@ class Event(torch.Event):
         return _C._elapsed_time(self, end_event)
 
 
-# LITERALINCLUDE END: STREAM CLASS
-
-
-# LITERALINCLUDE START: CURRENT STREAM FUNCTIONS
 def _as_ours(stream: torch.Stream) -> Stream:
     """The same stream as an object of this module's class."""
     return Stream(stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type)
 
 
-def current_stream(device: _Device = None) -> Stream:
+def current_stream(device: torch.device | str | int | None = None) -> Stream:
     """The calling thread's current stream of a device: the one that its operators and copies are queued on.
 
     Args:
@@ -124,7 +119,7 @@ def current_stream(device: _Device = None) -> Stream:
     return _as_ours(torch.accelerator.current_stream(_device_index(device, "current_stream")))
 
 
-def default_stream(device: _Device = None) -> Stream:
+def default_stream(device: torch.device | str | int | None = None) -> Stream:
     """The default stream of a device: the current one of every thread that has not set another.
 
     Args:
@@ -149,10 +144,6 @@ def set_stream(stream: torch.Stream | None) -> None:
         torch.accelerator.set_stream(stream)
 
 
-# LITERALINCLUDE END: CURRENT STREAM FUNCTIONS
-
-
-# LITERALINCLUDE START: STREAM CONTEXT
 class stream:  # noqa: N801 - the name that PyTorch looks for
     """Context in which a stream is the calling thread's current one, and its device the current device.
 
@@ -181,6 +172,3 @@ class stream:  # noqa: N801 - the name that PyTorch looks for
             before, device = self._before
             set_stream(before)
             _C._set_device(device)
-
-
-# LITERALINCLUDE END: STREAM CONTEXT
