@@ -43,14 +43,19 @@ class LiveCode(SphinxDirective):
         "name": directives.unchanged_required,
     }
 
+    @property
+    def step(self) -> str | None:
+        """The step whose state of a file is shown; None: as the file is now."""
+        return self.options.get("step") or repository(self.env).step_of(self.env.docname)
+
     def read(self, path: str) -> str:
         """The file's text, with its markers, as the step of this page has it."""
         repo = repository(self.env)
         try:
-            text = repo.text_at(path, self.options.get("step") or repo.step_of(self.env.docname))
+            text = repo.text_at(path, self.step)
         except RepositoryError as error:
             raise self.error(str(error)) from error
-        for dependency in (path, *repo.dependencies):
+        for dependency in (repo.place_at(path, self.step), *repo.dependencies):
             self.env.note_dependency(str(repo.root / dependency))
         return text
 
@@ -60,7 +65,8 @@ class LiveCode(SphinxDirective):
         block = nodes.literal_block(text, text, language=language(path))
         self.set_source_info(block)
         label = nodes.Text(self.options["caption"]) if "caption" in self.options else nodes.literal(path, path)
-        caption = nodes.caption("", "", source_reference(self.env, path, anchor, label))
+        place = repository(self.env).place_at(path, self.step)
+        caption = nodes.caption("", "", source_reference(self.env, place, anchor, label))
         wrapper = nodes.container("", caption, block, literal_block=True, classes=["literal-block-wrapper"])
         self.add_name(wrapper)
         return wrapper

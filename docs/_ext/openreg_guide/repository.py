@@ -94,6 +94,8 @@ class Repository:
         try:
             index = self.ladder.find(step)
             tree = self.ladder.trees[index]
+            if path in tree:
+                return self.ladder.text(index, path, keep_markers=True)
             name = next((name for name, file in tree.items() if file.resolve() == source.resolve()), None)
             if name is not None:
                 return self.ladder.text(index, name, keep_markers=True)
@@ -102,6 +104,11 @@ class Repository:
         if have := self.steps_with(path):
             raise RepositoryError(f"step {step} does not have {path}: it is in {', '.join(have)}")
         return source.read_text(encoding="utf-8")
+
+    def place_at(self, path: str, step: str | None) -> str:
+        """Where the file lies that a step has under a path: in the step's folder, if a later one replaces it."""
+        tree = self.ladder.trees[self.ladder.find(step)] if step is not None else {}
+        return tree[path].relative_to(self.root).as_posix() if path in tree else path
 
     def steps_with(self, path: str) -> list[str]:
         """Names of the steps whose tree has a file, wherever it lies."""

@@ -15,7 +15,7 @@ namespace openreg {
  * out in turn: the 33rd is the first again. Any thread.
  * @param device Index of a device that exists. Need not be the current one.
  * @param priority Smaller is served first; clamped into the device's range.
- * @throws c10::AcceleratorError.
+ * @throws c10::AcceleratorError if the device has failed or has no room for another stream.
  */
 c10::Stream nextStream(c10::DeviceIndex device, int priority);
 
