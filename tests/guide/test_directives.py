@@ -56,6 +56,22 @@ def test_a_chapter_shows_a_file_as_its_step_has_it(project: Project) -> None:
     assert "later.h" in late
 
 
+def test_a_chapter_shows_the_file_that_its_step_has_although_a_later_step_replaces_it(project: Project) -> None:
+    project.write("openreg/swap.h", "int late();\n")
+    project.write("steps/01-first/swap.h", "int early();\n")
+    own = 'grows = []\nown = { "swap.h" = "openreg/swap.h" }'
+    project.replace("steps/01-first/step.toml", "grows = []", own)
+    new = '["openreg/later.h", "openreg/swap.h"]\nreplaces = ["openreg/swap.h"]'
+    project.replace("steps/02-second/step.toml", '["openreg/later.h"]', new)
+    text = "```{wholefile} openreg/swap.h\n```\n"
+    early = project.build(text, "guide/01-first").page("guide/01-first")
+    assert "int early();" in _code(early)
+    assert 'href="../source/steps/01-first/swap.h.html' in early
+    late = project.build(text).page()
+    assert "int late();" in _code(late)
+    assert 'href="../source/openreg/swap.h.html' in late
+
+
 def test_a_caption_leads_to_the_page_of_the_file_at_the_region(project: Project) -> None:
     outcome = project.build(REGION.format("GUARD EXTRA"))
     assert 'href="../source/openreg/device.h.html#region-guard-extra"' in outcome.page()
