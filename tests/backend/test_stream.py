@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
+import subprocess
 import threading
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -311,6 +315,56 @@ def test_a_stream_that_ends_with_its_thread_can_be_used_by_others(device: str) -
     openreg.synchronize(device)
     with torch.Stream(device):
         assert x.clone().tolist() == [1, 2]
+
+
+# ------------------------------------------------------------ what C++ asks the guard
+
+
+@pytest.fixture(scope="module")
+def guard(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """Functions of the guard that Python doesn't reach."""
+    library = tmp_path_factory.mktemp("guard") / "guard_probe.so"
+    torch_folder = Path(torch.__file__).parent
+    command = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+    command += ["-isystem", str(torch_folder / "include"), str(Path(__file__).with_name("guard_probe.cpp"))]
+    subprocess.run([*command, "-o", str(library), f"-L{torch_folder / 'lib'}", "-lc10"], check=True)
+    probe = ctypes.CDLL(str(library))
+    probe.from_pool.restype = probe.exchange.restype = ctypes.c_int64
+    return probe
+
+
+def test_the_global_pool_is_the_same_pool(device: str, other_device: str, guard: ctypes.CDLL) -> None:
+    openreg.set_device(other_device)
+    for high, priority in ((False, 0), (True, -1)):
+        index = ctypes.c_int(index_of(device))
+        number = guard.from_pool(ctypes.byref(index), ctypes.c_bool(high))
+        stream = openreg.Stream(stream_id=number, device_index=index.value, device_type=PRIVATEUSE1)
+        assert (str(stream.device), stream.priority) == (device, priority)
+        assert stream in {torch.Stream(device, priority=priority) for _ in range(STREAMS)}
+    index = ctypes.c_int(-1)
+    guard.from_pool(ctypes.byref(index), ctypes.c_bool(False))
+    assert index.value == index_of(other_device)
+
+
+def test_a_guard_in_cpp_puts_back_stream_and_device(device: str, other_device: str, guard: ctypes.CDLL) -> None:
+    before, inside = torch.Stream(device), torch.Stream(device)
+    openreg.set_stream(before)
+    openreg.set_device(other_device)
+    current_device, current_stream = ctypes.c_int(), ctypes.c_int64()
+    number = ctypes.c_int64(inside.stream_id)
+    guard.inside_guard(index_of(device), number, ctypes.byref(current_device), ctypes.byref(current_stream))
+    assert (current_device.value, current_stream.value) == (index_of(device), inside.stream_id)
+    assert (openreg.current_stream(device), openreg.current_device()) == (before, index_of(other_device))
+
+
+def test_exchanging_the_stream_leaves_the_current_device_alone(
+    device: str, other_device: str, guard: ctypes.CDLL
+) -> None:
+    stream = torch.Stream(device)
+    openreg.set_device(other_device)
+    assert guard.exchange(index_of(device), ctypes.c_int64(stream.stream_id)) == 0
+    assert openreg.current_device() == index_of(other_device)
+    assert openreg.current_stream(device) == stream
 
 
 # ------------------------------------------------------------------------- order
