@@ -1,0 +1,133 @@
+// The caching allocator, as PyTorch asks for it.
+#include "memory/caching_allocator.h"
+
+#include "device/device.h"
+#include "device/error.h"
+#include "memory/allocator.h"
+#include "memory/device_memory.h"
+#include "stream/handle.h"
+
+#include <atomic>
+#include <deque>
+
+namespace openreg {
+namespace {
+
+std::atomic<bool> used = false;
+
+std::deque<DeviceMemory>& devices() {
+  // Never destroyed: tensors that live as long as the process free their memory after static objects are gone.
+  static auto& all = [] -> auto& {
+    auto* made = new std::deque<DeviceMemory>;
+    for (c10::DeviceIndex device = 0; device < deviceCountEnsureNonZero(); ++device) {
+      made->emplace_back(device);
+    }
+    used = true;
+    return *made;
+  }();
+  return all;
+}
+
+// LITERALINCLUDE START: MEMORY OF
+/// In a forked child this throws, before it can wait for a lock that a thread of the parent held.
+DeviceMemory& memoryOf(c10::DeviceIndex device) {
+  (void)currentDevice();
+  return devices()[static_cast<size_t>(resolveIndex({kDeviceType, device}))];
+}
+// LITERALINCLUDE END: MEMORY OF
+
+// LITERALINCLUDE START: CACHING ALLOCATOR
+class CachingAllocator final : public c10::DeviceAllocator {
+ public:
+  /// Memory of the current device, for its current stream. The context is the block, so that freeing needs no look-up.
+  c10::DataPtr allocate(size_t size) override {
+    const auto device = currentDevice();
+    if (size == 0) {
+      return {nullptr, nullptr, &release, c10::Device(kDeviceType, device)};
+    }
+    Block* block = devices()[static_cast<size_t>(device)].allocate(size, currentStreamHandle(device));
+    return {block->data, block, &release, c10::Device(kDeviceType, device)};
+  }
+
+  void copy_data(void* dst, const void* src, std::size_t size) const override {
+    check(orMemcpyAsync(dst, src, size, orMemcpyDeviceToDevice, currentStreamHandle(currentDevice())));
+  }
+
+  bool is_simple_data_ptr(const c10::DataPtr& data) const override { return data.get_deleter() == &release; }
+
+  bool initialized() override { return used; }
+
+  void emptyCache(c10::MempoolId_t pool) override {
+    TORCH_CHECK_NOT_IMPLEMENTED(pool == c10::MempoolId_t(0, 0), "openreg: emptyCache: there are no private pools");
+    openreg::emptyCache();
+  }
+
+  void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
+    TORCH_CHECK_VALUE(
+        stream.device_type() == kDeviceType, "record_stream: argument 'stream' is a stream of ", stream.device(),
+        "; expected one of openreg");
+    if (data.get() != nullptr && is_simple_data_ptr(data)) {
+      auto* block = static_cast<Block*>(data.get_context());
+      block->owner->recordStream(block, streamHandle(stream), stream.device_index());
+    }
+  }
+
+  DeviceStats getDeviceStats(c10::DeviceIndex device) override { return memoryOf(device).stats(); }
+  void resetAccumulatedStats(c10::DeviceIndex device) override { memoryOf(device).resetAccumulatedStats(); }
+  void resetPeakStats(c10::DeviceIndex device) override { memoryOf(device).resetPeakStats(); }
+
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
+    std::pair<size_t, size_t> info;
+    check(orMemGetInfo(&info.first, &info.second, device));
+    return info;
+  }
+
+ private:
+  /// A forked child has no device: what it inherits is not its own to free, and the lock may be held for ever.
+  static void release(void* context) noexcept {
+    if (!inBadFork()) {
+      auto* block = static_cast<Block*>(context);
+      block->owner->free(block);
+    }
+  }
+};
+// LITERALINCLUDE END: CACHING ALLOCATOR
+
+CachingAllocator& instance() {
+  static auto* object = new CachingAllocator;
+  return *object;
+}
+
+REGISTER_ALLOCATOR(kDeviceType, &instance());
+
+} // namespace
+
+c10::Allocator* allocator() {
+  return &instance();
+}
+
+void recordStream(const c10::DataPtr& data, c10::Stream stream) {
+  instance().recordStream(data, stream);
+}
+
+void setMemoryFraction(double fraction, c10::DeviceIndex device) {
+  TORCH_CHECK_VALUE(
+      fraction >= 0 && fraction <= 1, "set_per_process_memory_fraction: argument 'fraction' is ", fraction,
+      "; expected a number from 0 to 1");
+  memoryOf(device).setFraction(fraction);
+}
+
+double memoryFraction(c10::DeviceIndex device) {
+  return memoryOf(device).fraction();
+}
+
+void emptyCache() {
+  (void)currentDevice(); // throws in a forked child
+  if (used) {
+    for (auto& device : devices()) {
+      device.emptyCache();
+    }
+  }
+}
+
+} // namespace openreg

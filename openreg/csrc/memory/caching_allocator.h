@@ -1,0 +1,32 @@
+// The caching allocator: what of it is not in PyTorch's interface.
+#pragma once
+
+#include <c10/core/Allocator.h>
+#include <c10/core/Stream.h>
+#include <c10/macros/Export.h>
+
+namespace openreg {
+
+/**
+ * @brief Tells that `stream` works on memory that was allocated for another: it stays untouched after its tensor is
+ *        gone until the stream has done what is queued by then. Does not block.
+ *
+ * Memory that is not from this allocator (and so is not used again by it) is left alone.
+ * @throws c10::Error if the stream is not of this backend; c10::AcceleratorError.
+ */
+C10_EXPORT void recordStream(const c10::DataPtr& data, c10::Stream stream);
+
+/**
+ * @brief Limits what this process may reserve of a device's memory. Frees nothing by itself.
+ * @param fraction Share of the device's memory, from 0 to 1.
+ * @throws c10::ValueError if it is not.
+ */
+C10_EXPORT void setMemoryFraction(double fraction, c10::DeviceIndex device);
+
+/** @brief The share of a device's memory that this process may reserve; 1 if nothing was said. */
+C10_EXPORT double memoryFraction(c10::DeviceIndex device);
+
+/** @brief Gives the cached memory of all devices back to their drivers. Waits for them: release the GIL. */
+C10_EXPORT void emptyCache();
+
+} // namespace openreg

@@ -1,0 +1,82 @@
+// The memory of one device: which blocks there are, and the locks around them.
+#pragma once
+
+#include "memory/out_of_memory.h"
+#include "memory/pending.h"
+#include "memory/pool.h"
+#include "memory/statistics.h"
+
+#include <c10/core/Device.h>
+
+#include <mutex>
+
+namespace openreg {
+
+// LITERALINCLUDE START: DEVICE MEMORY
+/**
+ * @brief The memory of one device. Any thread.
+ *
+ * **Locks.** `mutex_` guards the data. Whoever holds it waits for nothing: not for the device, and not for Python's GIL.
+ * For a thread that holds the GIL takes `mutex_` whenever a tensor dies, and the device may be about to run a function
+ * of the host that needs the GIL. All waiting for the device is done under `release_`, which nobody takes in order to
+ * free a tensor. The order is: the GIL, then `release_`, then `mutex_`.
+ */
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(c10::DeviceIndex device);
+
+  /**
+   * @brief A block for a tensor of `size` bytes, more than 0, that is first used on `stream`. The device is current.
+   *
+   * Asks the driver only if the cache has nothing that fits. Does not block, but where memory is short: then it waits
+   * for the device, gives the cached segments back, and tries again.
+   * @throws c10::OutOfMemoryError; c10::AcceleratorError if the driver is asked and the device has failed.
+   */
+  Block* allocate(size_t size, orStream_t stream);
+
+  /** @brief Takes a block back. Never waits for the device, never throws: tensors die anywhere. */
+  void free(Block* block) noexcept;
+
+  /**
+   * @brief Notes that `stream`, one of `device`, works on a block: once free, it is not used again before that stream
+   *        has done what was queued on it when the block was freed. Does not block.
+   * @throws c10::AcceleratorError.
+   */
+  void recordStream(Block* block, orStream_t stream, c10::DeviceIndex device);
+
+  /** @brief Gives the segments in which nothing is in use back to the driver. Waits for the device. */
+  void emptyCache();
+
+  /** @brief Limits what may be reserved to a share of the device's memory, from 0 to 1. Frees nothing. */
+  void setFraction(double fraction);
+  double fraction() const;
+
+  DeviceStats stats() const;
+  void resetAccumulatedStats();
+  void resetPeakStats();
+
+ private:
+  Pool& pool(bool small) { return small ? small_ : large_; }
+  size_t limit() const { return static_cast<size_t>(fraction_ * static_cast<double>(total_)); }
+  Block* grow(size_t size, size_t segment, orStream_t stream);
+  void reuse(Block* block);
+  void reusePassed(Pending& pending, std::unique_lock<std::mutex>& lock);
+  void collectGarbage(size_t wanted, std::unique_lock<std::mutex>& lock);
+  void giveBack(size_t bytes, std::unique_lock<std::mutex>& lock);
+  void report(void* data, int64_t change) const;
+  Shortage shortage(size_t asked) const;
+
+  const c10::DeviceIndex device_;
+  const size_t total_;
+  std::mutex release_;
+  mutable std::mutex mutex_;
+  DeviceStats stats_;
+  Pool small_{stats_};
+  Pool large_{stats_};
+  Pending pending_;
+  uint64_t clock_ = 0; // counts blocks that have become free
+  double fraction_ = 1;
+};
+// LITERALINCLUDE END: DEVICE MEMORY
+
+} // namespace openreg

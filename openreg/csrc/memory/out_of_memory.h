@@ -1,0 +1,21 @@
+// The error of a device that has no memory left.
+#pragma once
+
+#include <c10/core/Device.h>
+
+namespace openreg {
+
+/// What there is to know when an allocation has failed. All sizes are bytes.
+struct Shortage {
+  c10::DeviceIndex device;
+  size_t asked;
+  size_t inUse;   // by tensors, and by streams that still work on freed ones
+  size_t cached;  // reserved beyond that: pieces of segments that are in use otherwise
+  size_t largest; // of these pieces
+  size_t limit;
+};
+
+/** @brief Throws c10::OutOfMemoryError. Hold no lock: making an exception may take Python's GIL. */
+[[noreturn]] void throwOutOfMemory(const Shortage& shortage);
+
+} // namespace openreg
