@@ -76,16 +76,21 @@ def test_set_shares_a_storage() -> None:
 
 
 def test_memory_comes_back_when_the_tensor_dies() -> None:
+    empty_cache = getattr(torch.openreg, "empty_cache", lambda: None)  # from step 07 on, memory goes to a cache first
+    empty_cache()
     free = torch.openreg.mem_get_info(1)[0]
-    x = torch.empty(1 << 20, dtype=torch.uint8, device="openreg:1")
+    x = torch.empty(1 << 25, dtype=torch.uint8, device="openreg:1")
     assert free - torch.openreg.mem_get_info(1)[0] == x.nbytes
     del x
+    empty_cache()
     assert torch.openreg.mem_get_info(1)[0] == free
 
 
 def test_out_of_memory_is_an_error_and_nothing_worse() -> None:
-    with pytest.raises(torch.OutOfMemoryError, match="orErrorMemoryAllocation"):
+    with pytest.raises(torch.OutOfMemoryError) as caught:
         torch.empty(1 << 40, device="openreg")
+    direct = "argument 'size' is 4398046511104 bytes; device 0 has"  # the driver's words; step 07 has its own
+    assert direct in str(caught.value) or "Tried to allocate 4096.00 GiB" in str(caught.value)
     assert torch.ones(3).to("openreg").cpu().tolist() == [1, 1, 1]
 
 

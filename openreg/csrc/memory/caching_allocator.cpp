@@ -7,6 +7,8 @@
 #include "memory/device_memory.h"
 #include "stream/handle.h"
 
+#include <c10/core/AllocatorConfig.h>
+
 #include <atomic>
 #include <deque>
 
@@ -68,11 +70,15 @@ class CachingAllocator final : public c10::DeviceAllocator {
         "; expected one of openreg");
     if (data.get() != nullptr && is_simple_data_ptr(data)) {
       auto* block = static_cast<Block*>(data.get_context());
-      block->owner->recordStream(block, streamHandle(stream), stream.device_index());
+      block->pool->memory.recordStream(block, streamHandle(stream), stream.device_index());
     }
   }
 
-  DeviceStats getDeviceStats(c10::DeviceIndex device) override { return memoryOf(device).stats(); }
+  DeviceStats getDeviceStats(c10::DeviceIndex device) override {
+    auto stats = memoryOf(device).stats();
+    stats.max_split_size = static_cast<int64_t>(c10::CachingAllocator::AcceleratorAllocatorConfig::max_split_size());
+    return stats;
+  }
   void resetAccumulatedStats(c10::DeviceIndex device) override { memoryOf(device).resetAccumulatedStats(); }
   void resetPeakStats(c10::DeviceIndex device) override { memoryOf(device).resetPeakStats(); }
 
@@ -87,7 +93,7 @@ class CachingAllocator final : public c10::DeviceAllocator {
   static void release(void* context) noexcept {
     if (!inBadFork()) {
       auto* block = static_cast<Block*>(context);
-      block->owner->free(block);
+      block->pool->memory.free(block);
     }
   }
 };

@@ -36,8 +36,8 @@ class OwnConfig {
     for (size_t i = 0; i < tokens.size(); i = tokens.skipKey(i) + 2) { // past the value and the comma
       if (tokens[i] == "poison") {
         poison = tokens.toBool(i + 2);
-      } else if (tokens[i] == "expandable_segments" && tokens.toBool(i + 2)) {
-        TORCH_WARN_ONCE("PYTORCH_ALLOC_CONF: openreg has no expandable segments; 'expandable_segments' is ignored");
+      } else if (tokens[i] == "expandable_segments" || tokens[i] == "garbage_collection_threshold") {
+        TORCH_WARN_ONCE("PYTORCH_ALLOC_CONF: openreg's allocator has no use for '", tokens[i], "'");
       }
     }
     poison_ = poison;

@@ -6,16 +6,18 @@
 #include "memory/config.h"
 #include "stream/event.h"
 
+#include <algorithm>
+
 namespace openreg {
 namespace {
 
 // LITERALINCLUDE START: POISON
-// In the order of the block's stream, so that work queued before it still finds the contents. Hold no lock: a full
-// queue makes whoever submits wait.
+// In the order of the block's stream, so that work queued before it still finds the contents. Hold no lock: where a
+// queue is full, whoever submits waits.
 void poison(const Block& block) {
   constexpr int kPoison = 0xCB; // the simulator's, too
   if (poisons()) {
-    (void)orMemsetAsync(block.data, kPoison, block.size, block.stream); // fails only where the device has failed
+    (void)orMemsetAsync(block.data, kPoison, block.size, block.pool->stream); // fails only if the device has failed
   }
 }
 // LITERALINCLUDE END: POISON
@@ -28,22 +30,19 @@ DeviceMemory::DeviceMemory(c10::DeviceIndex device)
 // LITERALINCLUDE START: ALLOCATE BLOCK
 Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
   const auto size = roundSize(requested);
-  const bool small = isSmall(size);
   std::unique_lock lock(mutex_);
   reusePassed(pending_, lock);
-  Block* block = pool(small).take(stream, size);
-  if (block == nullptr) {
-    collectGarbage(segmentSize(size), lock);
-    block = grow(size, segmentSize(size), stream);
-  }
+  auto& from = pool(stream, isSmall(size));
+  auto* block = from.take(size);
+  block = block != nullptr ? block : grow(from, segmentSize(size), size);
   if (block == nullptr) {
     stats_.num_alloc_retries += 1;
     lock.unlock();
     emptyCache();
     lock.lock();
-    block = pool(small).take(stream, size); // another thread may have freed one meanwhile
-    block = block != nullptr ? block : grow(size, segmentSize(size), stream);
-    block = block != nullptr ? block : grow(size, size, stream); // what fits does not fail for being rounded up
+    block = from.take(size); // another thread may have freed one meanwhile
+    block = block != nullptr ? block : grow(from, segmentSize(size), size);
+    block = block != nullptr ? block : grow(from, size, size); // what fits does not fail for being rounded up
   }
   if (block == nullptr) {
     stats_.num_ooms += 1;
@@ -60,44 +59,42 @@ Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
   return block;
 }
 
-Block* DeviceMemory::grow(size_t size, size_t segment, orStream_t stream) {
+Block* DeviceMemory::grow(Pool& pool, size_t segment, size_t size) {
   const auto reserved = current(stats_.reserved_bytes);
   if (reserved > limit() || segment > limit() - reserved) {
     return nullptr;
   }
   void* data = nullptr;
-  if (const auto error = orMalloc(&data, segment); error == orErrorMemoryAllocation) {
+  const auto error = orMalloc(&data, segment);
+  if (error == orErrorMemoryAllocation) {
     (void)orGetLastError(); // not an error yet: the caller makes room
     return nullptr;
-  } else {
-    check(error);
   }
-  auto* block = new Block{this, stream, isSmall(size), static_cast<char*>(data), segment};
-  countSegment(stats_, *block, kMore);
-  pool(block->small).cut(block, size);
-  return block;
+  check(error);
+  return pool.takeFrom(static_cast<char*>(data), segment, size);
+}
+
+Pool& DeviceMemory::pool(orStream_t stream, bool small) {
+  return pools_.try_emplace({stream, small}, *this, stream, small, stats_).first->second;
 }
 // LITERALINCLUDE END: ALLOCATE BLOCK
 
 // LITERALINCLUDE START: FREE BLOCK
 void DeviceMemory::free(Block* block) noexcept {
   report(block->data, -static_cast<int64_t>(block->size));
-  // recordStream() has made the events, so nothing can be missing here. A device that refuses to record has failed: it
-  // does no more work, and there is nothing to wait for.
+  // The events are there, recordStream() has made them. A device that refuses to record has failed: it does no more
+  // work, so that there is nothing to wait for.
   std::erase_if(block->uses, [](const Use& use) {
     const bool refused = orEventRecord(use.event, use.stream) != orSuccess;
-    if (refused) {
-      (void)orEventDestroy(use.event);
-    }
-    return refused;
+    return refused && orEventDestroy(use.event) == orSuccess;
   });
-  const bool pending = !block->uses.empty();
-  if (!pending) {
+  const bool inUse = !block->uses.empty();
+  if (!inUse) {
     poison(*block);
   }
   const std::lock_guard lock(mutex_);
   countAllocated(stats_, *block, kLess);
-  if (pending) {
+  if (inUse) {
     pending_.add(block);
   } else {
     reuse(block);
@@ -106,8 +103,7 @@ void DeviceMemory::free(Block* block) noexcept {
 
 void DeviceMemory::reuse(Block* block) {
   countActive(stats_, *block, kLess);
-  block->freedAt = ++clock_;
-  pool(block->small).put(block);
+  block->pool->put(block);
 }
 
 void DeviceMemory::reusePassed(Pending& pending, std::unique_lock<std::mutex>& lock) {
@@ -116,13 +112,9 @@ void DeviceMemory::reusePassed(Pending& pending, std::unique_lock<std::mutex>& l
   }
   const auto passed = pending.takePassed();
   lock.unlock();
-  for (const auto* block : passed) {
-    poison(*block);
-  }
+  std::ranges::for_each(passed, [](const Block* block) { poison(*block); });
   lock.lock();
-  for (auto* block : passed) {
-    reuse(block);
-  }
+  std::ranges::for_each(passed, [this](Block* block) { reuse(block); });
 }
 // LITERALINCLUDE END: FREE BLOCK
 
@@ -130,19 +122,80 @@ void DeviceMemory::reusePassed(Pending& pending, std::unique_lock<std::mutex>& l
 void DeviceMemory::recordStream(Block* block, orStream_t stream, c10::DeviceIndex device) {
   const std::lock_guard lock(mutex_);
   const auto known = [stream](const Use& use) { return use.stream == stream; };
-  if (stream != block->stream && std::ranges::none_of(block->uses, known)) {
+  if (stream != block->pool->stream && std::ranges::none_of(block->uses, known)) {
     block->uses.reserve(block->uses.size() + 1); // what can throw comes before there is an event to lose
     block->uses.push_back({stream, createEvent(device, orEventDisableTiming)});
   }
 }
 // LITERALINCLUDE END: RECORD STREAM
 
-// Hold no lock: the profiler is somebody else's code.
-void DeviceMemory::report(void* data, int64_t change) const {
+// LITERALINCLUDE START: EMPTY CACHE
+void DeviceMemory::emptyCache() {
+  const std::lock_guard releasing(release_);
+  std::unique_lock lock(mutex_);
+  auto waiting = std::exchange(pending_, {});
+  stats_.num_sync_all_streams += 1;
+  lock.unlock();
+  waiting.wait();
+  lock.lock();
+  reusePassed(waiting, lock);
+  std::vector<Block*> segments;
+  for (auto& [key, pool] : pools_) {
+    std::ranges::copy(pool.takeSegments(), std::back_inserter(segments));
+  }
+  lock.unlock();
+  // Nobody else knows these segments now. A thread that finds no memory meanwhile waits for release_ before it gives up.
+  auto error = orSuccess;
+  for (const auto* segment : segments) {
+    const auto result = orFree(segment->data); // waits for the device
+    error = result == orSuccess ? error : result;
+    delete segment;
+  }
+  check(error);
+}
+// LITERALINCLUDE END: EMPTY CACHE
+
+void DeviceMemory::setFraction(double fraction) {
+  const std::lock_guard lock(mutex_);
+  fraction_ = fraction;
+}
+
+double DeviceMemory::fraction() const {
+  const std::lock_guard lock(mutex_);
+  return fraction_;
+}
+
+DeviceStats DeviceMemory::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void DeviceMemory::resetAccumulatedStats() {
+  const std::lock_guard lock(mutex_);
+  resetAccumulated(stats_);
+}
+
+void DeviceMemory::resetPeakStats() {
+  const std::lock_guard lock(mutex_);
+  resetPeaks(stats_);
+}
+
+Shortage DeviceMemory::shortage(size_t asked) const {
+  const auto used = current(stats_.active_bytes);
+  size_t largest = 0;
+  for (const auto& [key, pool] : pools_) {
+    largest = std::max(largest, pool.largest());
+  }
+  return {device_, asked, used, current(stats_.reserved_bytes) - used, largest, limit()};
+}
+
+// Hold no lock: the profiler is other people's code.
+void DeviceMemory::report(const void* data, int64_t change) const {
   if (c10::memoryProfilingEnabled()) {
     const auto now = stats();
     c10::reportMemoryUsageToProfiler(
-        data, change, current(now.allocated_bytes), current(now.reserved_bytes), {kDeviceType, device_});
+        const_cast<void*>(data), change, current(now.allocated_bytes), current(now.reserved_bytes),
+        {kDeviceType, device_});
   }
 }
 

@@ -1,13 +1,11 @@
-// The memory of one device: which blocks there are, and the locks around them.
+// The memory of one device: its pools, and the locks around them.
 #pragma once
 
 #include "memory/out_of_memory.h"
 #include "memory/pending.h"
 #include "memory/pool.h"
-#include "memory/statistics.h"
 
-#include <c10/core/Device.h>
-
+#include <map>
 #include <mutex>
 
 namespace openreg {
@@ -56,14 +54,12 @@ class DeviceMemory {
   void resetPeakStats();
 
  private:
-  Pool& pool(bool small) { return small ? small_ : large_; }
+  Pool& pool(orStream_t stream, bool small);
   size_t limit() const { return static_cast<size_t>(fraction_ * static_cast<double>(total_)); }
-  Block* grow(size_t size, size_t segment, orStream_t stream);
+  Block* grow(Pool& pool, size_t segment, size_t size);
   void reuse(Block* block);
   void reusePassed(Pending& pending, std::unique_lock<std::mutex>& lock);
-  void collectGarbage(size_t wanted, std::unique_lock<std::mutex>& lock);
-  void giveBack(size_t bytes, std::unique_lock<std::mutex>& lock);
-  void report(void* data, int64_t change) const;
+  void report(const void* data, int64_t change) const;
   Shortage shortage(size_t asked) const;
 
   const c10::DeviceIndex device_;
@@ -71,10 +67,8 @@ class DeviceMemory {
   std::mutex release_;
   mutable std::mutex mutex_;
   DeviceStats stats_;
-  Pool small_{stats_};
-  Pool large_{stats_};
+  std::map<std::pair<orStream_t, bool>, Pool> pools_; // by stream, and whether small
   Pending pending_;
-  uint64_t clock_ = 0; // counts blocks that have become free
   double fraction_ = 1;
 };
 // LITERALINCLUDE END: DEVICE MEMORY

@@ -5,12 +5,12 @@
 
 namespace openreg {
 
-/// What there is to know when an allocation has failed. All sizes are bytes.
+/// What there is to know where an allocation has failed. All sizes are bytes.
 struct Shortage {
   c10::DeviceIndex device;
   size_t asked;
-  size_t inUse;   // by tensors, and by streams that still work on freed ones
-  size_t cached;  // reserved beyond that: pieces of segments that are in use otherwise
+  size_t used;    // by tensors, and by streams still at work on those that died
+  size_t cached;  // reserved beyond that: free pieces of segments of which other pieces are used
   size_t largest; // of these pieces
   size_t limit;
 };

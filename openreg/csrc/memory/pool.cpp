@@ -1,4 +1,4 @@
-// Free blocks: finding the one that fits best, cutting it, and joining it with its neighbours again.
+// The free blocks of one stream: finding the one that fits best, cutting it, joining it with its neighbours again.
 #include "memory/pool.h"
 
 #include "memory/config.h"
@@ -8,13 +8,27 @@
 
 namespace openreg {
 
+using c10::CachingAllocator::kMinBlockSize;
+using c10::CachingAllocator::kSmallSize;
+
+Pool::Pool(DeviceMemory& memory, orStream_t stream, bool small, DeviceStats& stats)
+    : memory(memory), stream(stream), small(small), stats_(stats), lists_(small ? kSmallSize / kMinBlockSize + 1 : 0) {}
+
 // LITERALINCLUDE START: POOL TAKE
-Block* Pool::take(orStream_t stream, size_t size) {
-  Block key{};
-  key.stream = stream;
-  key.size = size;
-  const auto found = blocks_.lower_bound(&key);
-  if (found == blocks_.end() || (*found)->stream != stream || !fits((*found)->size, size)) {
+Block* Pool::take(size_t size) {
+  if (const auto list = size / kMinBlockSize; list < lists_.size() && lists_[list] != nullptr) {
+    Block* block = std::exchange(lists_[list], lists_[list]->next);
+    --listed_;
+    countInactive(stats_, *block, kLess);
+    return block;
+  }
+  Block wanted{this, nullptr, size};
+  auto found = sorted_.lower_bound(&wanted);
+  if (found == sorted_.end() && listed_ > 0) {
+    joinAll();
+    found = sorted_.lower_bound(&wanted);
+  }
+  if (found == sorted_.end() || !fits((*found)->size, size)) {
     return nullptr;
   }
   Block* block = *found;
@@ -24,25 +38,41 @@ Block* Pool::take(orStream_t stream, size_t size) {
 }
 
 void Pool::cut(Block* block, size_t size) {
-  if (!worthCutting(block->size, size, block->small)) {
+  if (!worthCutting(block->size, size, small)) {
     return;
   }
-  auto* rest = new Block{block->owner, block->stream, block->small, block->data + size, block->size - size};
+  auto* rest = new Block{this, block->data + size, block->size - size};
+  block->size = size;
   rest->before = block;
-  rest->after = block->after;
+  rest->after = std::exchange(block->after, rest);
   if (rest->after != nullptr) {
     rest->after->before = rest;
   }
-  block->after = rest;
-  block->size = size;
   insert(rest);
 }
 // LITERALINCLUDE END: POOL TAKE
 
+Block* Pool::takeFrom(char* segment, size_t segmentSize, size_t size) {
+  auto* block = new Block{this, segment, segmentSize};
+  countSegment(stats_, *block, kMore);
+  cut(block, size);
+  return block;
+}
+
 // LITERALINCLUDE START: POOL PUT
 void Pool::put(Block* block) {
-  // At most one free block lies on either side: two in a row would have been joined before.
-  if (Block* before = block->before; before != nullptr && before->pooled) {
+  if (const auto list = block->size / kMinBlockSize; list < lists_.size()) {
+    block->next = std::exchange(lists_[list], block);
+    ++listed_;
+    countInactive(stats_, *block, kMore);
+  } else {
+    join(block);
+  }
+}
+
+void Pool::join(Block* block) {
+  // Two sorted blocks never lie side by side: they would have been joined.
+  if (auto* before = block->before; before != nullptr && before->sorted) {
     remove(before);
     block->data = before->data;
     block->size += before->size;
@@ -52,7 +82,7 @@ void Pool::put(Block* block) {
     }
     delete before;
   }
-  if (Block* after = block->after; after != nullptr && after->pooled) {
+  if (auto* after = block->after; after != nullptr && after->sorted) {
     remove(after);
     block->size += after->size;
     block->after = after->after;
@@ -63,45 +93,40 @@ void Pool::put(Block* block) {
   }
   insert(block);
 }
+
+void Pool::joinAll() {
+  for (auto& list : lists_) {
+    while (list != nullptr) {
+      auto* block = std::exchange(list, list->next);
+      countInactive(stats_, *block, kLess);
+      join(block);
+    }
+  }
+  listed_ = 0;
+}
 // LITERALINCLUDE END: POOL PUT
 
-// LITERALINCLUDE START: POOL SEGMENTS
-std::vector<Block*> Pool::takeSegments(size_t bytes) {
+std::vector<Block*> Pool::takeSegments() {
+  joinAll();
   std::vector<Block*> segments;
-  std::ranges::copy_if(blocks_, std::back_inserter(segments), [](const Block* block) { return !block->split(); });
-  std::ranges::sort(segments, {}, &Block::freedAt);
-  size_t taken = 0;
-  std::erase_if(segments, [&](Block* block) {
-    if (taken >= bytes) {
-      return true;
-    }
-    taken += block->size;
-    remove(block);
-    return false;
-  });
+  std::ranges::copy_if(sorted_, std::back_inserter(segments), [](const Block* block) { return !block->split(); });
+  for (auto* segment : segments) {
+    remove(segment);
+    countSegment(stats_, *segment, kLess);
+  }
   return segments;
-}
-// LITERALINCLUDE END: POOL SEGMENTS
-
-size_t Pool::largest() const {
-  const auto found = std::ranges::max_element(blocks_, {}, &Block::size);
-  return found == blocks_.end() ? 0 : (*found)->size;
 }
 
 void Pool::insert(Block* block) {
-  blocks_.insert(block);
-  block->pooled = true;
-  if (block->split()) {
-    countInactiveSplit(stats_, *block, kMore);
-  }
+  sorted_.insert(block);
+  block->sorted = true;
+  countInactive(stats_, *block, kMore);
 }
 
 void Pool::remove(Block* block) {
-  blocks_.erase(block);
-  block->pooled = false;
-  if (block->split()) {
-    countInactiveSplit(stats_, *block, kLess);
-  }
+  sorted_.erase(block);
+  block->sorted = false;
+  countInactive(stats_, *block, kLess);
 }
 
 } // namespace openreg

@@ -1,51 +1,63 @@
-// Free blocks: finding the one that fits best, cutting it, and joining it with its neighbours again.
+// The free blocks of one stream: finding the one that fits best, cutting it, joining it with its neighbours again.
 #pragma once
 
 #include "memory/block.h"
 #include "memory/statistics.h"
 
 #include <set>
-#include <tuple>
+#include <utility>
 
 namespace openreg {
 
+class DeviceMemory;
+
 // LITERALINCLUDE START: POOL
 /**
- * @brief The free blocks of one device, either the small or the large ones. Each stream finds only its own.
+ * @brief The free blocks of one stream, either the small or the large ones. Not thread-safe: DeviceMemory locks.
  *
- * Not thread-safe: DeviceMemory holds its lock. Keeps the statistics of split blocks.
+ * Small blocks are kept in a list for each size at first, where the next tensor of that size finds them at once. They
+ * are joined with their neighbours when a size is wanted that is not there.
  */
 class Pool {
  public:
-  explicit Pool(DeviceStats& stats) : stats_(stats) {}
+  Pool(DeviceMemory& memory, orStream_t stream, bool small, DeviceStats& stats);
 
-  /** @brief Takes the smallest block of `stream` with at least `size` bytes out, cut to size; null if there is none. */
-  Block* take(orStream_t stream, size_t size);
+  /** @brief Takes out the smallest block of at least `size` bytes, cut to that size; null if there is none. */
+  Block* take(size_t size);
 
-  /** @brief Cuts a block that is in no pool to `size` bytes, if that is worth it; the rest goes into the pool. */
-  void cut(Block* block, size_t size);
+  /** @brief Makes a block of `size` bytes out of a new segment; the rest goes into the pool. */
+  Block* takeFrom(char* segment, size_t segmentSize, size_t size);
 
-  /** @brief Puts a block in, joined with the free blocks beside it. */
+  /** @brief Puts a block in. */
   void put(Block* block);
 
-  /** @brief Takes blocks out that are whole segments, of any stream, those first that have been free for longest. */
-  std::vector<Block*> takeSegments(size_t bytes);
+  /** @brief Takes all blocks out that are whole segments. */
+  std::vector<Block*> takeSegments();
 
-  /** @brief Size of the largest block, of any stream. */
-  size_t largest() const;
+  /** @brief Size of the largest block. */
+  size_t largest() const { return sorted_.empty() ? 0 : (*sorted_.rbegin())->size; }
+
+  DeviceMemory& memory; // NOLINT(cppcoreguidelines-avoid-const-or-ref-data-members): it never moves
+  const orStream_t stream;
+  const bool small;
 
  private:
   struct BySize {
     bool operator()(const Block* a, const Block* b) const {
-      return std::tie(a->stream, a->size, a->data) < std::tie(b->stream, b->size, b->data);
+      return std::pair(a->size, a->data) < std::pair(b->size, b->data);
     }
   };
 
+  void cut(Block* block, size_t size);
   void insert(Block* block);
   void remove(Block* block);
+  void join(Block* block);
+  void joinAll();
 
-  std::set<Block*, BySize> blocks_;
   DeviceStats& stats_;
+  std::set<Block*, BySize> sorted_;
+  std::vector<Block*> lists_; // by size, in units of the smallest
+  size_t listed_ = 0;
 };
 // LITERALINCLUDE END: POOL
 
