@@ -12,6 +12,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Names the marker that several folders use."""
+    config.addinivalue_line("markers", "sanitizer: builds and runs a program under a sanitizer, which takes its time")
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Names the package under test and the driver."""
     found = importlib.util.find_spec("torch_openreg")

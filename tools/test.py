@@ -41,8 +41,13 @@ PARTS = [
         ["tests/contract", "-m", "not sanitizer", *WORKERS],
         ["tests/contract", *LONG, *WORKERS],
     ),
-    Part("stress", "threads × streams × devices, under sanitizers", ["tests/contract", "-m", "sanitizer"], None),
-    Part("backend", "the PyTorch side", ["tests/backend", *WORKERS], ["tests/backend", *LONG, *WORKERS]),
+    Part(
+        "stress",
+        "threads × streams × devices, under sanitizers",
+        ["tests/contract", "tests/backend", "-m", "sanitizer"],
+        None,
+    ),
+    Part("backend", "the PyTorch side", ["tests/backend", "-m", "not sanitizer", *WORKERS], ["tests/backend", *LONG, *WORKERS]),
     # One process: the steps share what they build, and the compiler uses all cores.
     Part("steps", "each step: red before, green after", ["tests/steps"], ["tests/steps", *LONG]),
     Part("guide", "the guide: built, its Python and its links", ["tests/guide", *WORKERS], None),

@@ -31,7 +31,7 @@ struct Block {
   Block* after = nullptr;
   bool sorted = false;   // In the pool's tree, hence ready to be joined with a neighbour.
   Block* next = nullptr; // In the pool's list of blocks of this size.
-  std::vector<Use> uses; // What recordStream() was told.
+  std::vector<Use> uses{}; // What recordStream() was told.
 
   /// A part of a segment can't go back to the driver; it has to wait for its neighbours.
   bool split() const { return before != nullptr || after != nullptr; }

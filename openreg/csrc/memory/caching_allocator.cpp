@@ -19,7 +19,7 @@ std::atomic<bool> used = false;
 
 std::deque<DeviceMemory>& devices() {
   // Never destroyed: tensors that live as long as the process free their memory after static objects are gone.
-  static auto& all = [] -> auto& {
+  static auto& all = []() -> auto& {
     auto* made = new std::deque<DeviceMemory>;
     for (c10::DeviceIndex device = 0; device < deviceCountEnsureNonZero(); ++device) {
       made->emplace_back(device);
