@@ -47,7 +47,12 @@ PARTS = [
         ["tests/contract", "tests/backend", "-m", "sanitizer"],
         None,
     ),
-    Part("backend", "the PyTorch side", ["tests/backend", "-m", "not sanitizer", *WORKERS], ["tests/backend", *LONG, *WORKERS]),
+    Part(
+        "backend",
+        "the PyTorch side",
+        ["tests/backend", "-m", "not sanitizer", *WORKERS],
+        ["tests/backend", *LONG, *WORKERS],
+    ),
     # One process: the steps share what they build, and the compiler uses all cores.
     Part("steps", "each step: red before, green after", ["tests/steps"], ["tests/steps", *LONG]),
     Part("guide", "the guide: built, its Python and its links", ["tests/guide", *WORKERS], None),

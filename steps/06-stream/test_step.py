@@ -188,6 +188,13 @@ def test_with_launch_blocking_it_arrives_at_the_call() -> None:
     assert said == ["orMemcpyAsync", "orStreamSynchronize", "orStreamSynchronize", "orMemcpyAsync"]
 
 
+@pytest.mark.skipif(hasattr(torch.openreg, "empty_cache"), reason="step 07 has brought it")
+def test_there_is_no_record_stream_yet() -> None:
+    text = "Could not run 'aten::record_stream' with arguments from the 'CPU' backend."
+    with pytest.raises(NotImplementedError, match=text):
+        torch.ones(2, device="openreg").record_stream(torch.openreg.current_stream())
+
+
 def test_a_process_ends_with_work_in_flight() -> None:
     code = """
 import torch, torch_openreg

@@ -23,6 +23,8 @@ struct Use {
  * It is the context of its tensor's DataPtr, so that freeing needs no look-up. Guarded by the lock of DeviceMemory.
  */
 struct Block {
+  Block(Pool* pool, char* data, size_t size) : pool(pool), data(data), size(size) {}
+
   Pool* pool; // Where it returns to: the pool of the stream that was current when it was allocated.
   char* data;
   size_t size;
@@ -31,7 +33,7 @@ struct Block {
   Block* after = nullptr;
   bool sorted = false;   // In the pool's tree, hence ready to be joined with a neighbour.
   Block* next = nullptr; // In the pool's list of blocks of this size.
-  std::vector<Use> uses{}; // What recordStream() was told.
+  std::vector<Use> uses; // What recordStream() was told.
 
   /// A part of a segment can't go back to the driver; it has to wait for its neighbours.
   bool split() const { return before != nullptr || after != nullptr; }

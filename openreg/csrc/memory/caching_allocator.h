@@ -12,7 +12,8 @@ namespace openreg {
  *        gone until the stream has done what is queued by then. Does not block.
  *
  * Memory that is not from this allocator (and so is not used again by it) is left alone.
- * @throws c10::Error if the stream is not of this backend; c10::AcceleratorError.
+ * @throws c10::ValueError if the stream is not of this backend.
+ * @throws c10::AcceleratorError if the device has failed.
  */
 C10_EXPORT void recordStream(const c10::DataPtr& data, c10::Stream stream);
 

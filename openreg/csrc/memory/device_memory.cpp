@@ -129,7 +129,7 @@ void DeviceMemory::recordStream(Block* block, orStream_t stream, c10::DeviceInde
 }
 // LITERALINCLUDE END: RECORD STREAM
 
-// LITERALINCLUDE START: EMPTY CACHE
+// LITERALINCLUDE START: GIVE BACK
 void DeviceMemory::emptyCache() {
   const std::lock_guard releasing(release_);
   std::unique_lock lock(mutex_);
@@ -144,7 +144,8 @@ void DeviceMemory::emptyCache() {
     std::ranges::copy(pool.takeSegments(), std::back_inserter(segments));
   }
   lock.unlock();
-  // Nobody else knows these segments now. A thread that finds no memory meanwhile waits for release_ before it gives up.
+  // Nobody else knows these segments now. A thread that finds no memory meanwhile waits for release_ before it gives
+  // up.
   auto error = orSuccess;
   for (const auto* segment : segments) {
     const auto result = orFree(segment->data); // waits for the device
@@ -153,7 +154,7 @@ void DeviceMemory::emptyCache() {
   }
   check(error);
 }
-// LITERALINCLUDE END: EMPTY CACHE
+// LITERALINCLUDE END: GIVE BACK
 
 void DeviceMemory::setFraction(double fraction) {
   const std::lock_guard lock(mutex_);

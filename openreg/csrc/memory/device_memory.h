@@ -14,10 +14,10 @@ namespace openreg {
 /**
  * @brief The memory of one device. Any thread.
  *
- * **Locks.** `mutex_` guards the data. Whoever holds it waits for nothing: not for the device, and not for Python's GIL.
- * For a thread that holds the GIL takes `mutex_` whenever a tensor dies, and the device may be about to run a function
- * of the host that needs the GIL. All waiting for the device is done under `release_`, which nobody takes in order to
- * free a tensor. The order is: the GIL, then `release_`, then `mutex_`.
+ * **Locks.** `mutex_` guards the data. Whoever holds it waits for nothing: not for the device, and not for Python's
+ * GIL. For a thread that holds the GIL takes `mutex_` whenever a tensor dies, and the device may be about to run a
+ * function of the host that needs the GIL. All waiting for the device is done under `release_`, which nobody takes in
+ * order to free a tensor. The order is: the GIL, then `release_`, then `mutex_`.
  */
 class DeviceMemory {
  public:
@@ -28,7 +28,8 @@ class DeviceMemory {
    *
    * Asks the driver only if the cache has nothing that fits. Does not block, but where memory is short: then it waits
    * for the device, gives the cached segments back, and tries again.
-   * @throws c10::OutOfMemoryError; c10::AcceleratorError if the driver is asked and the device has failed.
+   * @throws c10::OutOfMemoryError if there is none.
+   * @throws c10::AcceleratorError if the driver is asked and the device has failed.
    */
   Block* allocate(size_t size, orStream_t stream);
 

@@ -17,7 +17,8 @@ void throwOutOfMemory(const Shortage& shortage) {
   (void)orMemGetInfo(&free, &total, device); // zeros, if the device fails in this moment
   const char* hint = "Free tensors that are not needed, or make batches smaller.";
   if (asked <= cached) {
-    hint = "The cached memory is in pieces: with PYTORCH_ALLOC_CONF=max_split_size_mb:N large blocks stay whole.";
+    hint =
+        "The cached memory is in pieces. Allocate large tensors first, or set PYTORCH_ALLOC_CONF=max_split_size_mb:N.";
   } else if (asked <= free && limit < total) {
     hint = "Raise the limit with torch.openreg.set_per_process_memory_fraction.";
   }

@@ -8,7 +8,7 @@
 namespace openreg {
 
 // LITERALINCLUDE START: STATISTICS
-using DeviceStats = c10::CachingDeviceAllocator::DeviceStats;
+using c10::CachingDeviceAllocator::DeviceStats;
 
 /// What is counted comes, or goes.
 enum Change : int8_t { kMore = 1, kLess = -1 };

@@ -1,4 +1,4 @@
-"""Device memory: the cache, its limit, and what is counted. ``torch.accelerator`` has most of it under its own names."""
+"""Device memory: the cache, its limit, and what is counted. Most of it is in ``torch.accelerator``, too."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ def mem_get_info(device: _Device = None) -> tuple[int, int]:
     return _C._mem_get_info(_device_index(device, "mem_get_info"))
 
 
-# LITERALINCLUDE START: EMPTY CACHE
 def empty_cache() -> None:
     """Gives the cached memory of all devices back to their drivers. Waits for the devices; releases the GIL.
 
@@ -48,9 +47,6 @@ def empty_cache() -> None:
     this is for what shares a device with PyTorch, not for PyTorch.
     """
     _C._empty_cache()
-
-
-# LITERALINCLUDE END: EMPTY CACHE
 
 
 def set_per_process_memory_fraction(fraction: float, device: _Device = None) -> None:
@@ -75,7 +71,6 @@ def get_per_process_memory_fraction(device: _Device = None) -> float:
     return _C._memory_fraction(_device_index(device, "get_per_process_memory_fraction"))
 
 
-# LITERALINCLUDE START: MEMORY STATS
 def memory_stats(device: _Device = None) -> OrderedDict[str, Any]:
     """What has been counted, by name; see :func:`torch.accelerator.memory_stats`. Empty before the first allocation.
 
@@ -83,9 +78,6 @@ def memory_stats(device: _Device = None) -> OrderedDict[str, Any]:
         device: Which one; the current device if None.
     """
     return torch.accelerator.memory_stats(_device_index(device, "memory_stats"))
-
-
-# LITERALINCLUDE END: MEMORY STATS
 
 
 def memory_allocated(device: _Device = None) -> int:

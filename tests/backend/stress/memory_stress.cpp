@@ -121,8 +121,8 @@ class Player {
     const Held& held = held_[below(held_.size())];
     std::vector<unsigned char> host(std::min(held.size, kSample));
     const auto* from = static_cast<const char*>(held.data.get()) + below(held.size - host.size() + 1);
-    openreg::check(orMemcpyWithStream(
-        host.data(), from, host.size(), orMemcpyDeviceToHost, openreg::streamHandle(held.stream)));
+    openreg::check(
+        orMemcpyWithStream(host.data(), from, host.size(), orMemcpyDeviceToHost, openreg::streamHandle(held.stream)));
     for (const auto byte : host) {
       if (byte != held.mark) {
         fail("a block has another block's contents");
