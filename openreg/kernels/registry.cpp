@@ -1,6 +1,7 @@
 // The list of kernels.
 #include "registry.h"
 
+#include <string>
 #include <vector>
 
 namespace openreg::kernels {
@@ -17,6 +18,10 @@ std::vector<orKernelEntry>& entries() {
 
 std::span<const orKernelEntry> registered() {
   return entries();
+}
+
+const char* fullName(const char* name, ComputeType type) {
+  return (new std::string(std::string(name) + "." + computeTypeName(type)))->c_str();
 }
 
 void add(const orKernelEntry& entry) {

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "dtype.h"
 #include "openreg_kernel.h"
 
 namespace openreg::kernels {
@@ -12,6 +13,9 @@ std::span<const orKernelEntry> registered();
 
 /// Adds an entry; called while the library is being loaded, by one thread.
 void add(const orKernelEntry& entry);
+
+/// "add.float" of "add" and Float. Lives as long as the process.
+const char* fullName(const char* name, ComputeType type);
 
 /// A static object of this type in a kernel's file makes a function of its argument struct the kernel `name`.
 template <class Args>

@@ -1,0 +1,62 @@
+// Arithmetic of two tensors: add, sub, mul and div in all their forms.
+#include "ops/elementwise.h"
+#include "ops/structured.h"
+
+#include <ATen/native/BinaryOps.h>
+#include <ATen/ops/add_native.h>
+#include <ATen/ops/div_native.h>
+#include <ATen/ops/mul_native.h>
+#include <ATen/ops/sub_native.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+// LITERALINCLUDE START: ARITHMETIC KERNELS
+const KernelFamily kAdd("add");
+const KernelFamily kMultiply("mul");
+const KernelFamily kDivide("div");
+
+void addKernel(at::TensorIteratorBase& iter, const c10::Scalar& alpha) {
+  launchElementwise(kAdd, iter, {alpha});
+}
+void multiplyKernel(at::TensorIteratorBase& iter) {
+  launchElementwise(kMultiply, iter);
+}
+void divideKernel(at::TensorIteratorBase& iter) {
+  launchElementwise(kDivide, iter);
+}
+// LITERALINCLUDE END: ARITHMETIC KERNELS
+
+// LITERALINCLUDE START: REGISTER ARITHMETIC
+using Add = Structured<at::native::structured_ufunc_add_CPU>;
+using Subtract = Structured<at::native::structured_sub_out>; // its impl is add's stub with -alpha
+using Multiply = Structured<at::native::structured_mul_out>;
+using Divide = Structured<at::native::structured_div_out>;
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("add.Tensor", Add::functional);
+  m.impl("add_.Tensor", Add::inplace);
+  m.impl("add.out", Add::out);
+  m.impl("sub.Tensor", Subtract::functional);
+  m.impl("sub_.Tensor", Subtract::inplace);
+  m.impl("sub.out", Subtract::out);
+  m.impl("mul.Tensor", Multiply::functional);
+  m.impl("mul_.Tensor", Multiply::inplace);
+  m.impl("mul.out", Multiply::out);
+  m.impl("div.Tensor", Divide::functional);
+  m.impl("div_.Tensor", Divide::inplace);
+  m.impl("div.out", Divide::out);
+}
+// LITERALINCLUDE END: REGISTER ARITHMETIC
+
+} // namespace
+} // namespace openreg
+
+// LITERALINCLUDE START: REGISTER ARITHMETIC STUBS
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(add_stub, &openreg::addKernel)
+REGISTER_PRIVATEUSE1_DISPATCH(mul_stub, &openreg::multiplyKernel)
+REGISTER_PRIVATEUSE1_DISPATCH(div_true_stub, &openreg::divideKernel)
+} // namespace at::native
+// LITERALINCLUDE END: REGISTER ARITHMETIC STUBS

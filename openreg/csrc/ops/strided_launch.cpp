@@ -1,0 +1,78 @@
+// From a TensorIterator to the arguments of a kernel over strided operands.
+#include "ops/strided_launch.h"
+
+#include "ops/dtype.h"
+
+#include <kernels/pointers.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace openreg {
+namespace {
+
+template <class C>
+void put(unsigned char* to, std::initializer_list<c10::Scalar> values) {
+  for (const auto& value : values) {
+    const C converted = value.template to<C>();
+    std::memcpy(to, &converted, sizeof(C));
+    to += sizeof(C);
+  }
+}
+
+} // namespace
+
+// LITERALINCLUDE START: STRIDED LAUNCH ARGUMENTS
+StridedLaunch::StridedLaunch(const at::TensorIteratorBase& iter, const char* op)
+    : device_(iter.device(0).index()) { // of the first output, which is never a CPU scalar
+  TORCH_CHECK(
+      kernels::StridedArgs::fits(iter.ndim(), iter.ntensors()), op, ": ", iter.ntensors(), " operands of ", iter.ndim(),
+      " dimensions do not fit into the arguments of a kernel");
+  args_.dims = iter.ndim();
+  args_.operands = iter.ntensors();
+  std::copy_n(iter.shape().data(), args_.dims, args_.sizes());
+  for (int i = 0; i < args_.operands; ++i) {
+    auto& operand = args_.operand(i);
+    operand.dtype = kernelDType(iter.dtype(i), op);
+    const auto elementSize = kernels::elementSize(operand.dtype);
+    auto* strides = args_.strides(i);
+    std::copy_n(iter.strides(i).data(), args_.dims, strides);
+    operand.immediate = iter.is_cpu_scalar(i) ? 1 : 0;
+    if (operand.immediate != 0) {
+      std::memcpy(operand.value, iter.data_ptr(i), static_cast<size_t>(elementSize));
+      continue;
+    }
+    operand.data = iter.data_ptr(i);
+    const auto offset = static_cast<size_t>(reinterpret_cast<char*>(&operand.data) - reinterpret_cast<char*>(&args_));
+    const auto access = static_cast<uint32_t>(i < iter.noutputs() ? orAccessRead | orAccessWrite : orAccessRead);
+    pointers_[pointerCount_++] =
+        kernels::stridedPointer(offset, access, args_.dims, args_.sizes(), strides, elementSize);
+  }
+}
+// LITERALINCLUDE END: STRIDED LAUNCH ARGUMENTS
+
+void StridedLaunch::setParameters(std::initializer_list<c10::Scalar> values, c10::ScalarType type) {
+  switch (kernels::computeTypeOf(kernelDType(type, "parameter"))) {
+    case kernels::ComputeType::Bool:
+      return put<bool>(args_.parameters, values);
+    case kernels::ComputeType::Int64:
+      return put<int64_t>(args_.parameters, values);
+    case kernels::ComputeType::UInt64:
+      return put<uint64_t>(args_.parameters, values);
+    case kernels::ComputeType::Float:
+      return put<float>(args_.parameters, values);
+    case kernels::ComputeType::Double:
+      return put<double>(args_.parameters, values);
+    case kernels::ComputeType::ComplexFloat:
+      return put<c10::complex<float>>(args_.parameters, values);
+    case kernels::ComputeType::ComplexDouble:
+      return put<c10::complex<double>>(args_.parameters, values);
+  }
+}
+
+void StridedLaunch::on(const Kernel& kernel) const {
+  launch(kernel, device_, args_, std::span(pointers_).first(pointerCount_), args_.size());
+}
+
+} // namespace openreg

@@ -1,0 +1,48 @@
+// From a TensorIterator to the arguments of a kernel over strided operands.
+#pragma once
+
+#include "ops/kernel.h"
+
+#include <kernels/operand.h>
+
+#include <ATen/TensorIterator.h>
+#include <c10/core/Scalar.h>
+
+#include <initializer_list>
+
+namespace openreg {
+
+// LITERALINCLUDE START: STRIDED LAUNCH
+/**
+ * @brief A launch whose operands are those of a TensorIterator, which has broadcast them, checked their overlap,
+ *        allocated the outputs and put the dimensions into the fastest order.
+ *
+ * It has not cast them: only on the CPU does it. So each operand travels with its own type, and device code converts.
+ */
+class StridedLaunch {
+ public:
+  /**
+   * @brief Reads the operands, outputs first. A CPU scalar (`x * torch.tensor(3)`) travels as its value.
+   * @param iter Lives on one device of this backend and has at least one element.
+   * @param op Name of the operator, for errors.
+   * @throws c10::Error, c10::NotImplementedError for more dimensions or other types than kernels take.
+   */
+  StridedLaunch(const at::TensorIteratorBase& iter, const char* op);
+
+  /** @brief Sets the functor's fields: values of the type that elements of `type` are computed in. */
+  void setParameters(std::initializer_list<c10::Scalar> values, c10::ScalarType type);
+
+  /** @brief Queues the kernel on the current stream of the iterator's device. Does not block. */
+  void on(const Kernel& kernel) const;
+
+  c10::DeviceIndex device() const { return device_; }
+
+ private:
+  c10::DeviceIndex device_;
+  kernels::StridedArgs args_; // not initialised as a whole: most of it is not used
+  std::array<orPointerArg, kernels::kMaxOperands> pointers_;
+  size_t pointerCount_ = 0;
+};
+// LITERALINCLUDE END: STRIDED LAUNCH
+
+} // namespace openreg

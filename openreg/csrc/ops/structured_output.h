@@ -1,0 +1,65 @@
+// What structured operators owe their outputs and arguments, whatever they compute.
+#pragma once
+
+#include <ATen/core/IListRef.h>
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+namespace openreg {
+
+// LITERALINCLUDE START: STRUCTURED OUTPUT
+/** @brief A new tensor on the current device. @param strides Empty: as the options' memory format says. */
+at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
+
+/**
+ * @brief Makes a given output fit: resizes it, with PyTorch's warning if it was not empty.
+ * @throws c10::Error if it has another type or is on another device.
+ */
+void resizeOutput(
+    const at::Tensor& output, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
+
+/** @brief Checks that a result fits the tensor that is changed in place. @throws c10::Error if it does not. */
+void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
+// LITERALINCLUDE END: STRUCTURED OUTPUT
+
+// LITERALINCLUDE START: SAME DEVICE
+/** @brief Checks that the tensors among an operator's arguments are on one device. Undefined ones don't count. */
+class SameDevice {
+ public:
+  /** @param op Name of the operator in the dispatcher: "aten::mm". */
+  explicit SameDevice(const char* op) : op_(op) {}
+
+  /** @brief Looks at the next argument. @throws c10::Error that names the operator, the argument and the devices. */
+  void next(const at::Tensor& argument) {
+    ++count_;
+    if (argument.defined() && common_.value_or(argument.device()) != argument.device()) {
+      fail(argument);
+    } else if (argument.defined()) {
+      common_ = argument.device();
+    }
+  }
+  void next(const std::optional<at::Tensor>& argument) { next(argument.value_or(at::Tensor())); }
+  void next(const at::ITensorListRef& argument) {
+    const auto position = count_;
+    for (const auto& tensor : argument) {
+      count_ = position;
+      next(tensor);
+    }
+    count_ = position + 1;
+  }
+  template <class T>
+  void next(const T&) { // no tensor
+    ++count_;
+  }
+
+ private:
+  [[noreturn]] void fail(const at::Tensor& argument) const;
+
+  const char* op_;
+  size_t count_ = 0; // arguments seen
+  std::optional<c10::Device> common_;
+};
+// LITERALINCLUDE END: SAME DEVICE
+
+} // namespace openreg
