@@ -10,15 +10,21 @@ namespace openreg::kernels {
 /// Where an operand's next element is. Rows (runs along dimension 0) are walked inside, so that short ones cost little.
 class Cursor {
  public:
-  /// Stands at element number `at`.
-  Cursor(const StridedArgs& args, int operand, int64_t at)
-      : dims_(args.dims), sizes_(args.sizes()), strides_(args.strides(operand)) {
+  /// Stands at element number `at` of a space with these sizes.
+  Cursor(int dims, const int64_t* sizes, const int64_t* strides, int64_t at)
+      : dims_(dims), sizes_(sizes), strides_(strides) {
     for (int i = 0; i < dims_; ++i) {
       index_[i] = at % sizes_[i];
       at /= sizes_[i];
       offset_ += index_[i] * strides_[i];
     }
   }
+
+  Cursor(const StridedArgs& args, int operand, int64_t at)
+      : Cursor(args.dims, args.sizes(), args.strides(operand), at) {}
+
+  /// Bytes from the operand's start to where the cursor stands.
+  int64_t offset() const { return offset_; }
 
   /// Goes `count` elements ahead; calls `use(offset, stride, done, run)` for each run of elements with one stride:
   /// bytes from the operand's start, bytes between elements, elements before this run, and in it.

@@ -1,9 +1,6 @@
 // Elementwise kernels out of functors: one line makes a functor the kernels "name.float", "name.int64" and so on.
 #pragma once
 
-#include <array>
-#include <cstring>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -11,23 +8,11 @@
 #include "block.h"
 #include "cursor.h"
 #include "element.h"
+#include "functor.h"
 #include "multiversion.h"
 #include "registry.h"
 
 namespace openreg::kernels {
-
-/// Elements that are converted at a time.
-constexpr int64_t kBlock = 512;
-
-/// What a functor's call operator takes and gives.
-template <class Call>
-struct Signature;
-template <class F, class R, class... A>
-struct Signature<R (F::*)(A...) const> {
-  using Result = R;
-  using Inputs = std::tuple<A...>;
-  static constexpr int kInputs = sizeof...(A);
-};
 
 /// The loop itself: arrays of compute types, and nothing the vectoriser cannot see through.
 template <class F, class R, class... A>
@@ -57,7 +42,11 @@ class Lane {
     const bool isOutput = piece.operand == 0;
     if (operand_.immediate != 0 || (!isOutput && std::all_of(strides, strides + dims, [](auto s) { return s == 0; }))) {
       kind_ = Kind::Constant;
-      load(operand_.dtype, data(), 0, std::min(kBlock, piece.end - piece.begin), block_);
+      const int64_t count = std::min(kBlock, piece.end - piece.begin);
+      load(operand_.dtype, data(), 0, count, block_);
+      if (std::is_same_v<C, int64_t> && operand_.dtype != piece.args.common) {
+        wrap(piece.args.common, count);
+      }
     } else if (operand_.dtype == kDTypeOf<C> && (dims == 0 || (dims == 1 && strides[0] == sizeof(C)))) {
       kind_ = Kind::InPlace;
       array_ = static_cast<C*>(operand_.data) + piece.begin;
@@ -93,6 +82,14 @@ class Lane {
     return operand_.immediate != 0 ? reinterpret_cast<const char*>(operand_.value)
                                    : static_cast<const char*>(operand_.data);
   }
+  /// Single elements may be of a wider type than the one that promotion found: they wrap around before, not after.
+  void wrap(DType common, int64_t count) {
+    if (const int64_t size = elementSize(common); size < 8) {
+      char narrow[kBlock * 8];
+      store(common, narrow, size, count, block_);
+      load(common, narrow, size, count, block_);
+    }
+  }
   C* next(int64_t count) { return kind_ == Kind::InPlace ? std::exchange(array_, array_ + count) : block_; }
 
   const Operand& operand_;
@@ -110,7 +107,6 @@ class ElementwiseKernel {
   using Result = typename Call::Result;
   template <size_t I>
   using Input = std::remove_cvref_t<std::tuple_element_t<I, typename Call::Inputs>>;
-  static_assert(std::is_trivially_copyable_v<F> && sizeof(F) <= sizeof(StridedArgs::parameters));
 
  public:
   static void run(const void* bytes, orKernelContext* context) {
@@ -128,10 +124,7 @@ class ElementwiseKernel {
 
   template <size_t... I>
   static void pieces(const StridedArgs& args, int64_t begin, int64_t end, std::index_sequence<I...>) {
-    F functor;
-    if constexpr (!std::is_empty_v<F>) {
-      std::memcpy(&functor, args.parameters, sizeof(F));
-    }
+    const F functor = makeFunctor<F>(args);
     Lane<Result> out(Piece{args, 0, begin, end});
     std::tuple<Lane<Input<I>>...> in(Piece{args, I + 1, begin, end}...);
     const bool allInPlace = out.inPlace() && (std::get<I>(in).inPlace() && ...);

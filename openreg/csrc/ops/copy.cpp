@@ -18,12 +18,7 @@ namespace openreg {
 namespace {
 
 // LITERALINCLUDE START: COPY SAME BYTES
-// Whether a copy is nothing but moving bytes: no cast, no conjugation.
-bool sameBits(const at::Tensor& src, const at::Tensor& dst) {
-  return src.scalar_type() == dst.scalar_type() && src.is_conj() == dst.is_conj() && src.is_neg() == dst.is_neg();
-}
-
-// Whether, moreover, all the bytes lie in one piece and in the same order.
+// Whether a copy is moving bytes that lie in one piece and in the same order.
 bool sameBytes(const at::Tensor& src, const at::Tensor& dst) {
   return sameBits(src, dst) && src.sizes() == dst.sizes() && src.strides() == dst.strides() &&
          src.is_non_overlapping_and_dense();
@@ -69,13 +64,13 @@ void copyDeviceToDevice(const at::Tensor& src, const at::Tensor& dst) {
     // Elements are copied in no particular order, so what overlaps would get either value.
     at::assert_no_internal_overlap(dst);
     at::assert_no_partial_overlap(dst, src);
-    if (sameBits(src, dst) && copyOnDevice(src, dst)) {
+    if (copyOnDevice(src, dst)) {
       return;
     }
   } else if (sameBytes(src, dst)) {
     return copyAcrossDevices(src, dst);
   }
-  // A cast, a change of strides between devices, or a driver without a copy kernel.
+  // A change of type or strides between devices, or a driver without the kernel.
   fromHost(toHost(src), dst);
 }
 // LITERALINCLUDE END: COPY DEVICE TO DEVICE

@@ -1,23 +1,11 @@
-// Copies that never leave the device.
+// Copies from one device to another.
 #include "ops/copy_device.h"
 
 #include "device/error.h"
-#include "ops/copy_kernel.h"
 #include "stream/event.h"
 #include "stream/handle.h"
 
 namespace openreg {
-
-// LITERALINCLUDE START: COPY ON DEVICE
-bool copyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
-  if (src.sizes() == dst.sizes() && src.strides() == dst.strides() && dst.is_non_overlapping_and_dense()) {
-    const auto stream = currentStreamHandle(dst.device().index());
-    check(orMemcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToDevice, stream));
-    return true;
-  }
-  return hasCopyKernel(dst.device().index()) && launchCopy(src, dst);
-}
-// LITERALINCLUDE END: COPY ON DEVICE
 
 // LITERALINCLUDE START: COPY ACROSS DEVICES
 void copyAcrossDevices(const at::Tensor& src, const at::Tensor& dst) {

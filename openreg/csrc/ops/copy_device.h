@@ -5,8 +5,15 @@
 
 namespace openreg {
 
+// LITERALINCLUDE START: SAME BITS
+/** @brief Whether equal values of two tensors are equal bytes: one type, and equal conjugate and negative bits. */
+inline bool sameBits(const at::Tensor& src, const at::Tensor& dst) {
+  return src.scalar_type() == dst.scalar_type() && src.is_conj() == dst.is_conj() && src.is_neg() == dst.is_neg();
+}
+// LITERALINCLUDE END: SAME BITS
+
 /**
- * @brief Queues a copy between tensors of one device, one type and equal bits, of any strides. Does not block.
+ * @brief Queues a copy between tensors of one device, of any strides. Does not block.
  * @param src Tensor of the sizes of `dst`; the two do not overlap.
  * @param dst Tensor of the same device, which does not overlap itself.
  * @return False if nothing was done because this needs a kernel that the driver lacks.

@@ -16,8 +16,8 @@ void launchElementwise(
   if (iter.numel() == 0) {
     return;
   }
-  StridedLaunch launch(iter, family.name());
-  launch.setParameters(parameters, type);
+  StridedLaunch launch(iter, type, family.name());
+  launch.setParameters(parameters);
   launch.on(kernel);
 }
 // LITERALINCLUDE END: LAUNCH ELEMENTWISE CODE

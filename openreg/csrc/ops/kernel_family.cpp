@@ -17,8 +17,13 @@ const Kernel* makeKernel(const char* family, kernels::ComputeType type) {
 
 } // namespace
 
-const Kernel& KernelFamily::get(c10::ScalarType type, c10::DeviceIndex device) const {
-  const auto compute = kernels::computeTypeOf(kernelDType(type, name_));
+// LITERALINCLUDE START: FIND KERNEL OF FAMILY
+const Kernel* KernelFamily::find(c10::ScalarType type, c10::DeviceIndex device) const {
+  const auto dtype = findKernelDType(type);
+  if (!dtype) {
+    return nullptr;
+  }
+  const auto compute = kernels::computeTypeOf(*dtype);
   auto& known = kernels_[static_cast<size_t>(compute)];
   const auto* kernel = known.load(std::memory_order_acquire);
   if (C10_UNLIKELY(kernel == nullptr)) {
@@ -26,9 +31,14 @@ const Kernel& KernelFamily::get(c10::ScalarType type, c10::DeviceIndex device) c
     // Of two threads that come here at once, one leaves its object unused. That happens once, and harms nobody.
     kernel = known.compare_exchange_strong(kernel, made, std::memory_order_acq_rel) ? made : kernel;
   }
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      kernel->find(device) != nullptr, '"', name_, "\" not implemented for '", c10::toString(type), "'");
+  return kernel->find(device) != nullptr ? kernel : nullptr;
+}
+
+const Kernel& KernelFamily::get(c10::ScalarType type, c10::DeviceIndex device) const {
+  const auto* kernel = find(type, device);
+  TORCH_CHECK_NOT_IMPLEMENTED(kernel != nullptr, '"', name_, "\" not implemented for '", c10::toString(type), "'");
   return *kernel;
 }
+// LITERALINCLUDE END: FIND KERNEL OF FAMILY
 
 } // namespace openreg

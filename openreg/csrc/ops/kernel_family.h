@@ -22,6 +22,9 @@ class KernelFamily {
   /** @param name Name of the operator, as it stands in front of the dot; must live as long as the object. */
   constexpr explicit KernelFamily(const char* name) : name_(name) {}
 
+  /** @brief The kernel that computes elements of a type, or null if the operator does not have the type. */
+  const Kernel* find(c10::ScalarType type, c10::DeviceIndex device) const;
+
   /**
    * @brief The kernel that computes elements of a type.
    * @throws c10::NotImplementedError "NAME" not implemented for 'TYPE'.

@@ -24,11 +24,12 @@ void put(unsigned char* to, std::initializer_list<c10::Scalar> values) {
 } // namespace
 
 // LITERALINCLUDE START: STRIDED LAUNCH ARGUMENTS
-StridedLaunch::StridedLaunch(const at::TensorIteratorBase& iter, const char* op)
+StridedLaunch::StridedLaunch(const at::TensorIteratorBase& iter, c10::ScalarType type, const char* op)
     : device_(iter.device(0).index()) { // of the first output, which is never a CPU scalar
   TORCH_CHECK(
       kernels::StridedArgs::fits(iter.ndim(), iter.ntensors()), op, ": ", iter.ntensors(), " operands of ", iter.ndim(),
       " dimensions do not fit into the arguments of a kernel");
+  args_.common = kernelDType(type, op);
   args_.dims = iter.ndim();
   args_.operands = iter.ntensors();
   std::copy_n(iter.shape().data(), args_.dims, args_.sizes());
@@ -52,8 +53,8 @@ StridedLaunch::StridedLaunch(const at::TensorIteratorBase& iter, const char* op)
 }
 // LITERALINCLUDE END: STRIDED LAUNCH ARGUMENTS
 
-void StridedLaunch::setParameters(std::initializer_list<c10::Scalar> values, c10::ScalarType type) {
-  switch (kernels::computeTypeOf(kernelDType(type, "parameter"))) {
+void StridedLaunch::setParameters(std::initializer_list<c10::Scalar> values) {
+  switch (kernels::computeTypeOf(args_.common)) {
     case kernels::ComputeType::Bool:
       return put<bool>(args_.parameters, values);
     case kernels::ComputeType::Int64:

@@ -24,13 +24,14 @@ class StridedLaunch {
   /**
    * @brief Reads the operands, outputs first. A CPU scalar (`x * torch.tensor(3)`) travels as its value.
    * @param iter Lives on one device of this backend and has at least one element.
+   * @param type Type that the operands are converted to before anything is computed.
    * @param op Name of the operator, for errors.
    * @throws c10::Error, c10::NotImplementedError for more dimensions or other types than kernels take.
    */
-  StridedLaunch(const at::TensorIteratorBase& iter, const char* op);
+  StridedLaunch(const at::TensorIteratorBase& iter, c10::ScalarType type, const char* op);
 
-  /** @brief Sets the functor's fields: values of the type that elements of `type` are computed in. */
-  void setParameters(std::initializer_list<c10::Scalar> values, c10::ScalarType type);
+  /** @brief Sets the functor's fields: values of the type that it computes in. */
+  void setParameters(std::initializer_list<c10::Scalar> values);
 
   /** @brief Queues the kernel on the current stream of the iterator's device. Does not block. */
   void on(const Kernel& kernel) const;

@@ -56,8 +56,14 @@ void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::Tenso
 // LITERALINCLUDE START: SAME DEVICE FAILS
 void SameDevice::fail(const at::Tensor& argument) const {
   // Only who has failed pays for looking up what the argument is called.
-  const auto schema = c10::Dispatcher::singleton().findSchemaOrThrow(op_, "").schema();
-  c10::impl::common_device_check_failure(*common_, argument, op_, schema.arguments().at(count_ - 1).name().c_str());
+  const std::string op(op_);
+  const auto dot = op.find('.');
+  const auto overload = dot == std::string::npos ? "" : op.substr(dot + 1);
+  const auto found = c10::Dispatcher::singleton().findSchemaOrThrow(op.substr(0, dot).c_str(), overload.c_str());
+  // The outputs of the .out form come behind the arguments that the functional form has.
+  const auto& arguments = found.schema().arguments();
+  const auto* name = count_ <= arguments.size() ? arguments[count_ - 1].name().c_str() : "out";
+  c10::impl::common_device_check_failure(*common_, argument, op_, name);
 }
 // LITERALINCLUDE END: SAME DEVICE FAILS
 

@@ -27,7 +27,9 @@ ComputePool& ComputePool::instance() {
 }
 
 int ComputePool::width() {
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  // Kept: the library reads files to find it out, which takes longer than a small kernel.
+  static const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return cores;
 }
 
 void ComputePool::run(int64_t count, int64_t grain, orLoopBody body, void* state) {
