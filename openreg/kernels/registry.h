@@ -29,4 +29,11 @@ class Register {
   }
 };
 
+/// A static object of this type makes kernels of a template, one for each of the compute types: "name.float", …
+template <class Args, template <class> class Kernel, class... C>
+class RegisterTypes {
+ public:
+  explicit RegisterTypes(const char* name) { (Register<Args>(fullName(name, kComputeTypeOf<C>), Kernel<C>{}), ...); }
+};
+
 } // namespace openreg::kernels

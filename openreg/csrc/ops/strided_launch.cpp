@@ -2,6 +2,7 @@
 #include "ops/strided_launch.h"
 
 #include "ops/dtype.h"
+#include "ops/scalar.h"
 
 #include <kernels/pointers.h>
 
@@ -10,18 +11,6 @@
 #include <span>
 
 namespace openreg {
-namespace {
-
-template <class C>
-void put(unsigned char* to, std::initializer_list<c10::Scalar> values) {
-  for (const auto& value : values) {
-    const C converted = value.template to<C>();
-    std::memcpy(to, &converted, sizeof(C));
-    to += sizeof(C);
-  }
-}
-
-} // namespace
 
 // LITERALINCLUDE START: STRIDED LAUNCH ARGUMENTS
 StridedLaunch::StridedLaunch(const at::TensorIteratorBase& iter, c10::ScalarType type, const char* op)
@@ -54,21 +43,10 @@ StridedLaunch::StridedLaunch(const at::TensorIteratorBase& iter, c10::ScalarType
 // LITERALINCLUDE END: STRIDED LAUNCH ARGUMENTS
 
 void StridedLaunch::setParameters(std::initializer_list<c10::Scalar> values) {
-  switch (kernels::computeTypeOf(args_.common)) {
-    case kernels::ComputeType::Bool:
-      return put<bool>(args_.parameters, values);
-    case kernels::ComputeType::Int64:
-      return put<int64_t>(args_.parameters, values);
-    case kernels::ComputeType::UInt64:
-      return put<uint64_t>(args_.parameters, values);
-    case kernels::ComputeType::Float:
-      return put<float>(args_.parameters, values);
-    case kernels::ComputeType::Double:
-      return put<double>(args_.parameters, values);
-    case kernels::ComputeType::ComplexFloat:
-      return put<c10::complex<float>>(args_.parameters, values);
-    case kernels::ComputeType::ComplexDouble:
-      return put<c10::complex<double>>(args_.parameters, values);
+  TORCH_CHECK(values.size() * 16 <= sizeof(args_.parameters), "a functor has at most 4 fields");
+  auto* to = args_.parameters;
+  for (const auto& value : values) {
+    to += putScalar(to, value, args_.common);
   }
 }
 

@@ -1,0 +1,38 @@
+// Numbers from PyTorch into the arguments of kernels.
+#include "ops/scalar.h"
+
+#include <cstring>
+
+namespace openreg {
+namespace {
+
+template <class C>
+size_t put(unsigned char* to, const c10::Scalar& value) {
+  const C converted = value.to<C>();
+  std::memcpy(to, &converted, sizeof(C));
+  return sizeof(C);
+}
+
+} // namespace
+
+size_t putScalar(unsigned char* to, const c10::Scalar& value, kernels::DType dtype) {
+  switch (kernels::computeTypeOf(dtype)) {
+    case kernels::ComputeType::Bool:
+      return put<bool>(to, value);
+    case kernels::ComputeType::Int64:
+      return put<int64_t>(to, value);
+    case kernels::ComputeType::UInt64:
+      return put<uint64_t>(to, value);
+    case kernels::ComputeType::Float:
+      return put<float>(to, value);
+    case kernels::ComputeType::Double:
+      return put<double>(to, value);
+    case kernels::ComputeType::ComplexFloat:
+      return put<c10::complex<float>>(to, value);
+    case kernels::ComputeType::ComplexDouble:
+      return put<c10::complex<double>>(to, value);
+  }
+  return 0;
+}
+
+} // namespace openreg

@@ -1,0 +1,65 @@
+// Opens the vendor's library for matrix products.
+#include "blas.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace openreg::kernels {
+
+namespace {
+
+constexpr const char* kLibrary = "libscipy_openblas.so"; // found by the run path that CMakeLists.txt gives this library
+constexpr const char* kThreads = "OPENBLAS_NUM_THREADS";
+
+/// OpenBLAS starts threads of its own when it is loaded, one for each core, which would fight ours for the cores. It
+/// reads their number from the environment, and only there. So the variable is set while it is being loaded.
+void* openWithOneThread() {
+  const char* before = std::getenv(kThreads);
+  const std::optional<std::string> kept = before != nullptr ? std::optional<std::string>(before) : std::nullopt;
+  setenv(kThreads, "1", 1);
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (kept) {
+    setenv(kThreads, kept->c_str(), 1);
+  } else {
+    unsetenv(kThreads);
+  }
+  return library;
+}
+
+struct Opened {
+  Blas functions{};
+  std::string why;
+
+  Opened() {
+    void* library = openWithOneThread();
+    if (library == nullptr) {
+      why = std::string(dlerror()) + "; it comes with the Python package scipy-openblas32";
+      return;
+    }
+    get(library, functions.sgemm, "scipy_cblas_sgemm");
+    get(library, functions.dgemm, "scipy_cblas_dgemm");
+    get(library, functions.cgemm, "scipy_cblas_cgemm");
+    get(library, functions.zgemm, "scipy_cblas_zgemm");
+  }
+
+  template <class Function>
+  void get(void* library, Function& function, const char* name) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    if (function == nullptr) {
+      why = std::string(kLibrary) + " has no function " + name;
+    }
+  }
+};
+
+} // namespace
+
+const Blas* blas(const char*& why) {
+  static const auto& opened = *new Opened; // Never destroyed: kernels may run until the process ends.
+  why = opened.why.c_str();
+  return opened.why.empty() ? &opened.functions : nullptr;
+}
+
+} // namespace openreg::kernels
