@@ -36,7 +36,7 @@ template <class C>
 using Accumulator = typename AccumulatorOf<C>::Type;
 
 /// Partial results of one reduction that are kept side by side, so that the loop over them becomes vector code.
-constexpr int kLanes = 16;
+constexpr int kLanes = 32;
 
 /// Elements `at`, `at + 1`, … of one reduction: lane i gets each kLanes-th of them.
 template <class F, class State, class C>
@@ -54,6 +54,34 @@ OPENREG_MULTIVERSION void accumulateRun(F functor, State* lanes, const C* in, in
   }
   std::copy_n(local, kLanes, lanes);
 }
+
+/// One reduction, fed an array at a time.
+template <class F>
+class Lanes {
+  using State = decltype(std::declval<const F>().start());
+
+ public:
+  explicit Lanes(const F& functor) : functor_(functor) { std::fill_n(lanes_, kLanes, functor.start()); }
+
+  template <class C>
+  void add(const C* in, int64_t count, int64_t at) {
+    accumulateRun(functor_, lanes_, in, count, at);
+    used_ = std::max(used_, static_cast<int>(std::min<int64_t>(kLanes, count)));
+  }
+
+  State join() const {
+    State state = functor_.start();
+    for (int lane = 0; lane < used_; ++lane) {
+      state = functor_.join(state, lanes_[lane]);
+    }
+    return state;
+  }
+
+ private:
+  const F& functor_;
+  State lanes_[kLanes];
+  int used_ = 0;
+};
 
 /// One element each, the one with number `at`, of `count` reductions that lie side by side; for `rows` rows.
 template <class F, class State, class C>
@@ -200,20 +228,14 @@ class ReduceKernel {
   State reduceOne(int64_t result, int64_t begin, int64_t end) const {
     const char* from = input() + Cursor(kept_.dims, kept_.sizes, kept_.inStrides, result).offset();
     Cursor cursor(reduced_.dims, reduced_.sizes, reduced_.inStrides, begin);
-    State lanes[kLanes];
-    std::fill_n(lanes, kLanes, functor_.start());
+    Lanes<F> lanes(functor_);
     C block[kBlock];
     for (int64_t at = begin; at < end; at += kBlock) {
       cursor.advance(std::min(kBlock, end - at), [&](int64_t offset, int64_t stride, int64_t done, int64_t run) {
-        accumulateRun(functor_, lanes, array(from + offset, stride, run, block), run, at + done);
+        lanes.add(array(from + offset, stride, run, block), run, at + done);
       });
     }
-    const auto used = static_cast<int>(std::min<int64_t>(kLanes, end - begin));
-    State state = functor_.start();
-    for (int lane = 0; lane < used; ++lane) {
-      state = functor_.join(state, lanes[lane]);
-    }
-    return state;
+    return lanes.join();
   }
 
   void reduceTile(State* states, int64_t first, int64_t count, int64_t begin, int64_t end) const {

@@ -175,6 +175,8 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
   static constexpr auto inplace = [] {
     if constexpr (std::is_same_v<std::tuple_element_t<0, std::tuple<A...>>, const at::Tensor&> && Outputs == 1) {
       return &InPlace<A...>::call;
+    } else {
+      return nullptr; // There is no such form.
     }
   }();
 

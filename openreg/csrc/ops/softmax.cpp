@@ -1,0 +1,84 @@
+// log_softmax and its derivative.
+#include "ops/dtype.h"
+#include "ops/kernel_family.h"
+#include "ops/structured.h"
+
+#include <kernels/pointers.h>
+#include <kernels/softmax.h>
+
+#include <ATen/WrapDimUtils.h>
+#include <ATen/ops/_log_softmax_backward_data_meta.h>
+#include <ATen/ops/_log_softmax_meta.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+const KernelFamily kLogSoftmax("log_softmax");
+const KernelFamily kLogSoftmaxBackward("log_softmax_backward");
+
+// LITERALINCLUDE START: LAUNCH SOFTMAX
+/// @param grad Undefined in the forward direction.
+void launchSoftmax(
+    const KernelFamily& family, const at::Tensor& out, const at::Tensor& input, const at::Tensor& grad, int64_t dim) {
+  const auto& kernel = family.get(input.scalar_type(), out.device().index());
+  if (out.numel() == 0) {
+    return;
+  }
+  const auto dense = input.contiguous();
+  const auto denseGrad = grad.defined() ? grad.contiguous() : grad;
+  auto result = out.is_contiguous() ? out : at::empty_like(out, at::MemoryFormat::Contiguous);
+  const auto sizes = input.dim() == 0 ? at::IntArrayRef(1) : input.sizes();
+  const auto at = static_cast<size_t>(c10::maybe_wrap_dim(dim, input.dim()));
+
+  kernels::SoftmaxArgs args{};
+  args.result = result.mutable_data_ptr();
+  args.input = dense.const_data_ptr();
+  args.outer = c10::multiply_integers(sizes.slice(0, at));
+  args.size = sizes[at];
+  args.inner = c10::multiply_integers(sizes.slice(at + 1));
+  args.resultType = kernelDType(result.scalar_type(), family.name());
+  args.inputType = kernelDType(dense.scalar_type(), family.name());
+  std::array pointers = {
+      kernels::contiguousPointer(offsetof(kernels::SoftmaxArgs, result), orAccessWrite, result.nbytes()),
+      kernels::contiguousPointer(offsetof(kernels::SoftmaxArgs, input), orAccessRead, dense.nbytes()),
+      kernels::contiguousPointer(offsetof(kernels::SoftmaxArgs, grad), orAccessRead, 0),
+  };
+  if (grad.defined()) {
+    args.grad = denseGrad.const_data_ptr();
+    args.gradType = kernelDType(denseGrad.scalar_type(), family.name());
+    pointers[2].extent = denseGrad.nbytes();
+  }
+  launch(kernel, out.device().index(), args, pointers);
+  if (!result.is_same(out)) {
+    out.copy_(result);
+  }
+}
+// LITERALINCLUDE END: LAUNCH SOFTMAX
+
+struct LogSoftmaxImpl : at::meta::structured__log_softmax {
+  void impl(const at::Tensor& self, int64_t dim, bool /*half_to_float*/, const at::Tensor& out) {
+    launchSoftmax(kLogSoftmax, out, self, {}, dim);
+  }
+};
+
+struct LogSoftmaxBackwardImpl : at::meta::structured__log_softmax_backward_data {
+  void impl(
+      const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType /*input*/, const at::Tensor& out) {
+    launchSoftmax(kLogSoftmaxBackward, out, output, grad, dim);
+  }
+};
+
+using LogSoftmax = Structured<LogSoftmaxImpl, "aten::_log_softmax">;
+using LogSoftmaxBackward = Structured<LogSoftmaxBackwardImpl, "aten::_log_softmax_backward_data">;
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_log_softmax", LogSoftmax::functional);
+  m.impl("_log_softmax.out", LogSoftmax::out);
+  m.impl("_log_softmax_backward_data", LogSoftmaxBackward::functional);
+  m.impl("_log_softmax_backward_data.out", LogSoftmaxBackward::out);
+}
+
+} // namespace
+} // namespace openreg
