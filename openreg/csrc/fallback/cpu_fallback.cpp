@@ -1,4 +1,4 @@
-// Serving an operator on the CPU: for all operators without a kernel, and for a few in place of PyTorch's own choice.
+// Serving an operator on the CPU: any operator without a kernel.
 #include "fallback/cpu_fallback.h"
 
 #include "fallback/policy.h"
@@ -26,16 +26,6 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&cpuFallback>());
 }
 // LITERALINCLUDE END: FALLBACK GLOBAL
-
-// LITERALINCLUDE START: FALLBACK OPERATOR
-// The functional form of a structured operator is one of those: PyTorch computes the result's metadata, allocates it
-// and calls the .out form, which falls back and moves one tensor more in both directions. Registered by name, the
-// functional form goes to the CPU itself. mse_loss needs it, not only for speed: its .out form resizes, and would warn
-// about it.
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&cpuFallback>());
-}
-// LITERALINCLUDE END: FALLBACK OPERATOR
 
 } // namespace
 } // namespace openreg

@@ -29,7 +29,8 @@ void launchSoftmax(
   const auto dense = input.contiguous();
   const auto denseGrad = grad.defined() ? grad.contiguous() : grad;
   auto result = out.is_contiguous() ? out : at::empty_like(out, at::MemoryFormat::Contiguous);
-  const auto sizes = input.dim() == 0 ? at::IntArrayRef(1) : input.sizes();
+  static constexpr std::array<int64_t, 1> kOne = {1};
+  const auto sizes = input.dim() == 0 ? at::IntArrayRef(kOne) : input.sizes();
   const auto at = static_cast<size_t>(c10::maybe_wrap_dim(dim, input.dim()));
 
   kernels::SoftmaxArgs args{};

@@ -54,7 +54,7 @@ class SameDevice {
   }
 
  private:
-  [[noreturn]] void fail(const at::Tensor& argument) const;
+  void fail(const at::Tensor& argument) const;
 
   const char* op_;
   size_t count_ = 0; // arguments seen

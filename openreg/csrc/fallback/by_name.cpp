@@ -1,0 +1,18 @@
+// Operators that go to the CPU by name, in place of PyTorch's own choice.
+#include "fallback/cpu_fallback.h"
+
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+// The functional form of a structured operator is no such operator: PyTorch computes the result's metadata, allocates it
+// and calls the .out form, which falls back and moves one tensor more in both directions. Registered by name, the
+// functional form goes to the CPU itself. This loss needs it, not only for speed: its .out form
+// resizes, and would warn about it.
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&cpuFallback>());
+}
+
+} // namespace
+} // namespace openreg
