@@ -22,6 +22,7 @@ constexpr int kMaxOperandDims = 64;
 /// Most operands of a kernel.
 constexpr int kMaxOperands = 8;
 
+// LITERALINCLUDE START: STRIDED ARGS
 /// Operands over one space of indices. What varies in number is packed behind the header, so that a launch sends no more
 /// than it uses: the operands (outputs first), the sizes, and the strides of each operand.
 struct StridedArgs {
@@ -58,6 +59,7 @@ struct StridedArgs {
     return product;
   }
 };
+// LITERALINCLUDE END: STRIDED ARGS
 static_assert(sizeof(StridedArgs) == 4096);
 
 } // namespace openreg::kernels
