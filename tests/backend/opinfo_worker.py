@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -47,17 +47,27 @@ class Difference(Exception):
 
 
 def samples(op: OpInfo, dtype: torch.dtype) -> tuple[SampleInput, SampleInput]:
-    """An entry's first sample on the CPU, and on openreg.
+    """An entry's first sample on the CPU, and on openreg."""
+    return next(all_samples(op, dtype))
+
+
+def all_samples(op: OpInfo, dtype: torch.dtype) -> Iterator[tuple[SampleInput, SampleInput]]:
+    """An entry's samples on the CPU, and on openreg.
 
     The entry itself makes both, because it knows which tensors and arguments belong on the CPU whatever the device. The
     values are those of the CPU's sample. What is one tensor there is one tensor here.
     """
+    grad = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
     made = []
     for device in ("cpu", str(DEVICE)):
         torch.manual_seed(SEED)
-        grad = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
-        made.append(next(iter(op.sample_inputs(device, dtype, requires_grad=grad))))
-    cpu, device_made = made
+        made.append(iter(op.sample_inputs(device, dtype, requires_grad=grad)))
+    for cpu, device_made in zip(*made, strict=True):
+        yield cpu, like(cpu, device_made)
+
+
+def like(cpu: SampleInput, device_made: SampleInput) -> SampleInput:
+    """A sample with the values of the one and the devices of the other."""
     copies: dict[int, torch.Tensor] = {}
 
     def convert(here: Any, there: Any) -> Any:
@@ -71,8 +81,7 @@ def samples(op: OpInfo, dtype: torch.dtype) -> tuple[SampleInput, SampleInput]:
         return sample.input, sample.args, sample.kwargs
 
     first, args, kwargs = tree_map(convert, parts(cpu), parts(device_made))
-    device = SampleInput(first, args=args, kwargs=kwargs, output_process_fn_grad=cpu.output_process_fn_grad)
-    return cpu, device
+    return SampleInput(first, args=args, kwargs=kwargs, output_process_fn_grad=cpu.output_process_fn_grad)
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:
@@ -94,7 +103,9 @@ def run(op: OpInfo, sample: SampleInput) -> tuple[Any, list[torch.Tensor | None]
     if not inputs or not outputs:
         return results, []
     torch.manual_seed(SEED)
-    seeds = [torch.randn(t.shape, dtype=t.dtype).to(t.device) for t in outputs]
+    # The same numbers whatever the precision.
+    widest = {True: torch.complex128, False: torch.float64}
+    seeds = [torch.randn(t.shape, dtype=widest[t.is_complex()]).to(t.dtype).to(t.device) for t in outputs]
     return results, list(torch.autograd.grad(outputs, inputs, seeds, allow_unused=True))
 
 

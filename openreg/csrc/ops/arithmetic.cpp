@@ -1,11 +1,13 @@
-// Arithmetic of two tensors: add, sub, mul and div in all their forms.
+// Arithmetic: add, sub, mul, div and neg in all their forms.
 #include "ops/elementwise.h"
 #include "ops/structured.h"
 
 #include <ATen/native/BinaryOps.h>
+#include <ATen/native/UnaryOps.h>
 #include <ATen/ops/add_native.h>
 #include <ATen/ops/div_native.h>
 #include <ATen/ops/mul_native.h>
+#include <ATen/ops/neg_native.h>
 #include <ATen/ops/sub_native.h>
 #include <torch/library.h>
 
@@ -16,6 +18,7 @@ namespace {
 const KernelFamily kAdd("add");
 const KernelFamily kMultiply("mul");
 const KernelFamily kDivide("div");
+const KernelFamily kNegate("neg");
 
 void addKernel(at::TensorIteratorBase& iter, const c10::Scalar& alpha) {
   launchElementwise(kAdd, iter, {alpha});
@@ -26,6 +29,9 @@ void multiplyKernel(at::TensorIteratorBase& iter) {
 void divideKernel(at::TensorIteratorBase& iter) {
   launchElementwise(kDivide, iter);
 }
+void negateKernel(at::TensorIteratorBase& iter) {
+  launchElementwise(kNegate, iter);
+}
 // LITERALINCLUDE END: ARITHMETIC KERNELS
 
 // LITERALINCLUDE START: REGISTER ARITHMETIC
@@ -33,6 +39,7 @@ using Add = Structured<at::native::structured_ufunc_add_CPU>;
 using Subtract = Structured<at::native::structured_sub_out>; // its impl is add's stub with -alpha
 using Multiply = Structured<at::native::structured_mul_out>;
 using Divide = Structured<at::native::structured_div_out>;
+using Negate = Structured<at::native::structured_neg_out>;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("add.Tensor", Add::functional);
@@ -47,6 +54,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("div.Tensor", Divide::functional);
   m.impl("div_.Tensor", Divide::inplace);
   m.impl("div.out", Divide::out);
+  m.impl("neg", Negate::functional);
+  m.impl("neg_", Negate::inplace);
+  m.impl("neg.out", Negate::out);
 }
 // LITERALINCLUDE END: REGISTER ARITHMETIC
 
@@ -58,5 +68,6 @@ namespace at::native {
 REGISTER_PRIVATEUSE1_DISPATCH(add_stub, &openreg::addKernel)
 REGISTER_PRIVATEUSE1_DISPATCH(mul_stub, &openreg::multiplyKernel)
 REGISTER_PRIVATEUSE1_DISPATCH(div_true_stub, &openreg::divideKernel)
+REGISTER_PRIVATEUSE1_DISPATCH(neg_stub, &openreg::negateKernel)
 } // namespace at::native
 // LITERALINCLUDE END: REGISTER ARITHMETIC STUBS
