@@ -152,6 +152,7 @@ WORKS = [
     "device_count",
     "device_index",
     "empty_cache",
+    "empty_host_cache",
     "get_device_capability",
     "get_memory_info",
     "is_available",
@@ -167,22 +168,15 @@ WORKS = [
     "set_stream",
     "synchronize",
 ]
-CRASHES = ["empty_host_cache"]
 GRAPHS = ["Graph"]
 
 NO_GENERATOR = (
     "You should register `PrivateUse1HooksInterface`by `RegisterPrivateUse1HooksInterface` and implement "
     "`getNewGenerator` at the same time for PrivateUse1."
 )
-NO_PINNED_MEMORY = (
-    "You should register `PrivateUse1HooksInterface`by `RegisterPrivateUse1HooksInterface` and implement "
-    "`getPinnedMemoryAllocator` at the same time for PrivateUse1."
-)
 
 # What a later step brings: the step, the call, its exception, and words of it.
 NOT_YET: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
-    ("08 pinned", lambda: torch.ones(2).pin_memory(), NotImplementedError, NO_PINNED_MEMORY),
-    ("08 pinned", lambda: torch.empty(2, pin_memory=True), NotImplementedError, NO_PINNED_MEMORY),
     ("09 random", lambda: torch.Generator("openreg"), NotImplementedError, NO_GENERATOR),
     ("09 random", lambda: torch.Generator("openreg:1"), NotImplementedError, NO_GENERATOR),
     ("16 graph", accelerator.Graph, RuntimeError, "Graph is not supported on device type: openreg"),
@@ -205,15 +199,6 @@ def test_what_a_later_step_brings_says_so_in_pytorchs_words(
     assert torch.ones(2, device="openreg").tolist() == [1, 1]
 
 
-def test_empty_host_cache_without_a_pinned_allocator_is_a_fault_in_pytorch(program: ProgramFunction) -> None:
-    # Step 08 brings the allocator. Without one, PyTorch 2.13.0 calls a function of a null pointer.
-    program("torch.ones(1, device='openreg'); torch.accelerator.empty_host_cache()", status=-11)
-
-
-def test_pageable_memory_is_not_pinned_and_asking_is_no_error() -> None:
-    assert not torch.ones(2).is_pinned()
-
-
 def test_every_public_function_is_in_one_of_these_tests() -> None:
     modules = {"accelerator", "cache", "graphs", "memory", "torch"}
     public = {
@@ -223,7 +208,7 @@ def test_every_public_function_is_in_one_of_these_tests() -> None:
         and not inspect.ismodule(getattr(accelerator, name))
         and getattr(getattr(accelerator, name), "__module__", "").startswith("torch.")
     }
-    assert public - modules == {*WORKS, *CRASHES, *GRAPHS}
+    assert public - modules == {*WORKS, *GRAPHS}
 
 
 def test_the_old_names_still_work_and_warn() -> None:

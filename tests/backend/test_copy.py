@@ -80,7 +80,7 @@ class Case(NamedTuple):
 
 def reverse(base: torch.Tensor) -> torch.Tensor:
     """17 dimensions in the opposite order: none of them can be merged with another."""
-    return base.view([2] * 17).permute(*range(16, -1, -1))
+    return base[: 1 << 17].view([2] * 17).permute(*range(16, -1, -1))
 
 
 CASES: dict[str, Case] = {
@@ -513,14 +513,11 @@ def test_a_busy_device_does_not_hold_up_the_other(gate: GateFunction) -> None:
     assert y[3].item() == 3
 
 
-@pytest.mark.parametrize("non_blocking", [False, True])
-def test_a_copy_from_ordinary_host_memory_has_read_it_when_it_returns(
-    gate: GateFunction, device: str, non_blocking: bool
-) -> None:
+def test_a_copy_from_ordinary_host_memory_has_read_it_when_it_returns(gate: GateFunction, device: str) -> None:
     x = torch.ones(1000)
     y = torch.zeros(1000).to(device)
     closed = gate(torch.device(device).index)
-    copying = Call(lambda: y.copy_(x, non_blocking=non_blocking))
+    copying = Call(lambda: y.copy_(x))
     assert copying.blocks()
     closed.open()
     copying.result()

@@ -35,6 +35,12 @@ struct Hooks final : at::PrivateUse1HooksInterface {
 
   at::Device getDeviceFromPtr(void* data) const override;
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t size) const override;
+
+  // LITERALINCLUDE START: HOOKS PINNED
+  at::Allocator* getPinnedMemoryAllocator() const override;
+  /// Also asked about memory that is not ours, and in programs that use no device: it must start nothing.
+  bool isPinnedPtr(const void* data) const override;
+  // LITERALINCLUDE END: HOOKS PINNED
 };
 // LITERALINCLUDE END: HOOKS
 

@@ -2,61 +2,17 @@
 // copy_ itself here.
 #include "ops/copy_device.h"
 #include "ops/copy_host.h"
-#include "ops/copy_kernel.h"
+#include "ops/transfer.h"
 
 #include "device/device.h"
-#include "device/error.h"
-#include "stream/handle.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty_like.h>
 #include <torch/library.h>
 
 namespace openreg {
 namespace {
-
-// LITERALINCLUDE START: COPY SAME BYTES
-// Whether a copy is moving bytes that lie in one piece and in the same order.
-bool sameBytes(const at::Tensor& src, const at::Tensor& dst) {
-  return sameBits(src, dst) && src.sizes() == dst.sizes() && src.strides() == dst.strides() &&
-         src.is_non_overlapping_and_dense();
-}
-// LITERALINCLUDE END: COPY SAME BYTES
-
-// LITERALINCLUDE START: COPY HOST TO DEVICE
-void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
-  if (!sameBytes(src, dst)) {
-    return fromHost(src, dst);
-  }
-  const auto stream = currentStreamHandle(dst.device().index());
-  // The driver decides whether the host memory lets it return early: pinned memory does, pageable memory does not.
-  check((nonBlocking ? orMemcpyAsync : orMemcpyWithStream)(
-      dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyHostToDevice, stream));
-}
-// LITERALINCLUDE END: COPY HOST TO DEVICE
-
-// LITERALINCLUDE START: COPY DEVICE TO HOST
-void copyDeviceToHost(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
-  if (sameBytes(src, dst)) {
-    const auto stream = currentStreamHandle(src.device().index());
-    return check((nonBlocking ? orMemcpyAsync : orMemcpyWithStream)(
-        dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToHost, stream));
-  }
-  // One element out of a large matrix should not bring the matrix along: gather on the device if it can.
-  if (!src.is_non_overlapping_and_dense() && hasCopyKernel(src.device().index())) {
-    auto dense = at::empty_like(src, at::MemoryFormat::Contiguous);
-    dense._set_conj(src.is_conj());
-    dense._set_neg(src.is_neg());
-    if (copyOnDevice(src, dense)) {
-      dst.copy_(toHost(dense));
-      return;
-    }
-  }
-  dst.copy_(toHost(src));
-}
-// LITERALINCLUDE END: COPY DEVICE TO HOST
 
 // LITERALINCLUDE START: COPY DEVICE TO DEVICE
 void copyDeviceToDevice(const at::Tensor& src, const at::Tensor& dst) {

@@ -10,6 +10,12 @@ namespace openreg {
 inline bool sameBits(const at::Tensor& src, const at::Tensor& dst) {
   return src.scalar_type() == dst.scalar_type() && src.is_conj() == dst.is_conj() && src.is_neg() == dst.is_neg();
 }
+
+/** @brief Whether, moreover, all the bytes lie in one piece and in the same order: then a copy is moving bytes. */
+inline bool sameBytes(const at::Tensor& src, const at::Tensor& dst) {
+  return sameBits(src, dst) && src.sizes() == dst.sizes() && src.strides() == dst.strides() &&
+         src.is_non_overlapping_and_dense();
+}
 // LITERALINCLUDE END: SAME BITS
 
 /**

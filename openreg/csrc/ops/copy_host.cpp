@@ -2,10 +2,13 @@
 #include "ops/copy_host.h"
 
 #include "device/error.h"
+#include "ops/copy_device.h"
+#include "ops/copy_kernel.h"
 #include "stream/handle.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
 
 namespace openreg {
@@ -44,5 +47,21 @@ void fromHost(const at::Tensor& src, const at::Tensor& dst) {
       currentStreamHandle(dst.device().index())));
 }
 // LITERALINCLUDE END: COPY HOST
+
+// LITERALINCLUDE START: COPY INTO HOST
+void intoHost(const at::Tensor& src, const at::Tensor& dst) {
+  // One element out of a large matrix should not bring the matrix along: gather on the device if it can.
+  if (!src.is_non_overlapping_and_dense() && hasCopyKernel(src.device().index())) {
+    auto dense = at::empty_like(src, at::MemoryFormat::Contiguous);
+    dense._set_conj(src.is_conj());
+    dense._set_neg(src.is_neg());
+    if (copyOnDevice(src, dense)) {
+      dst.copy_(toHost(dense));
+      return;
+    }
+  }
+  dst.copy_(toHost(src));
+}
+// LITERALINCLUDE END: COPY INTO HOST
 
 } // namespace openreg

@@ -23,4 +23,13 @@ at::Tensor toHost(const at::Tensor& self);
  */
 void fromHost(const at::Tensor& src, const at::Tensor& dst);
 
+/**
+ * @brief Copies a tensor of this backend into a CPU tensor: any types, any strides.
+ *
+ * Blocks until the work on the current stream of its device, and the copy, are done.
+ * @param src Tensor of this backend.
+ * @param dst CPU tensor to whose sizes `src` can be expanded.
+ */
+void intoHost(const at::Tensor& src, const at::Tensor& dst);
+
 } // namespace openreg

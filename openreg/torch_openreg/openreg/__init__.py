@@ -6,5 +6,6 @@ from .device import *
 from .device import _is_in_bad_fork, _lazy_init
 from .fallback import *
 from .memory import *
+from .pinned import *
 from .random import *
 from .stream import *

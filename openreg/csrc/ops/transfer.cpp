@@ -1,0 +1,91 @@
+// Copies between the host and a device, which return early where that can be right: the host's memory has to be pinned.
+#include "ops/transfer.h"
+
+#include "device/error.h"
+#include "ops/copy_device.h"
+#include "ops/copy_host.h"
+#include "pinned/pinned.h"
+#include "stream/current_stream.h"
+#include "stream/handle.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+
+namespace openreg {
+namespace {
+
+// LITERALINCLUDE START: MOVE BYTES
+// Moves the bytes of `src` to `dst`, which is laid out alike, in the order of the current stream.
+void moveBytes(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
+  const bool toDevice = src.is_cpu();
+  const auto device = (toDevice ? dst : src).device().index();
+  if (nonBlocking) {
+    // First, so that nothing can fail between the copy and this.
+    recordUse((toDevice ? src : dst).storage().data_ptr(), currentStream(device));
+  }
+  check((nonBlocking ? orMemcpyAsync : orMemcpyWithStream)(
+      dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(),
+      toDevice ? orMemcpyHostToDevice : orMemcpyDeviceToHost, currentStreamHandle(device)));
+}
+// LITERALINCLUDE END: MOVE BYTES
+
+// LITERALINCLUDE START: STAGING
+// Whether a device can be given this memory to copy from, or to, after the call has returned.
+bool canBeQueued(const at::Tensor& host) {
+  return host.is_non_overlapping_and_dense() && isPinned(host.const_data_ptr());
+}
+
+// Uninitialised, laid out like `self`, its lazy bits included; dense if `self` has gaps.
+at::Tensor emptyLike(const at::Tensor& self, const at::TensorOptions& options) {
+  auto made = at::empty_like(self, options);
+  made._set_conj(self.is_conj());
+  made._set_neg(self.is_neg());
+  return made;
+}
+
+// Pinned memory stays pinned in the cache, so a model of many gigabytes must not pass through it.
+constexpr size_t kMaxStagedBytes = size_t{1} << 20;
+// LITERALINCLUDE END: STAGING
+
+} // namespace
+
+// LITERALINCLUDE START: COPY HOST TO DEVICE
+void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
+  if (nonBlocking && !canBeQueued(src)) {
+    if (src.nbytes() <= kMaxStagedBytes) {
+      // What the caller writes into src from now on is not seen. The block goes back to the cache here and is used
+      // again when the copy is done.
+      const auto staged = emptyLike(src, src.options().pinned_memory(true)).copy_(src);
+      return copyHostToDevice(staged, dst, true);
+    }
+    nonBlocking = false;
+  }
+  if (sameBytes(src, dst)) {
+    return moveBytes(src, dst, nonBlocking);
+  }
+  if (!nonBlocking) {
+    return fromHost(src, dst);
+  }
+  // The bytes travel as they are. Casts and other strides are the device's work, behind the copy on the same stream.
+  const auto arrived = emptyLike(src, src.options().device(dst.device()));
+  moveBytes(src, arrived, true);
+  dst.copy_(arrived);
+}
+// LITERALINCLUDE END: COPY HOST TO DEVICE
+
+// LITERALINCLUDE START: COPY DEVICE TO HOST
+void copyDeviceToHost(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
+  nonBlocking = nonBlocking && canBeQueued(dst); // else the bytes have to be there when this returns
+  if (sameBytes(src, dst)) {
+    return moveBytes(src, dst, nonBlocking);
+  }
+  if (!nonBlocking) {
+    return intoHost(src, dst);
+  }
+  const auto leaving = emptyLike(dst, dst.options().device(src.device()));
+  leaving.copy_(src);
+  moveBytes(leaving, dst, true);
+}
+// LITERALINCLUDE END: COPY DEVICE TO HOST
+
+} // namespace openreg

@@ -1,0 +1,40 @@
+// Pinned host memory, as copies and PyTorch's hooks need to know about it.
+#include "pinned/pinned.h"
+
+#include "autograd/hooks.h"
+#include "device/device.h"
+#include "device/error.h"
+
+#include <ATen/core/CachingHostAllocator.h>
+
+namespace openreg {
+
+// LITERALINCLUDE START: IS PINNED
+bool isPinned(const void* data) noexcept {
+  orPointerAttributes attributes{};
+  return orPointerGetAttributes(&attributes, data) == orSuccess && attributes.type == orMemoryTypeHost;
+}
+// LITERALINCLUDE END: IS PINNED
+
+// LITERALINCLUDE START: RECORD USE
+void recordUse(const c10::DataPtr& memory, const c10::Stream& stream) {
+  orPointerAttributes attributes{};
+  check(orPointerGetAttributes(&attributes, memory.get()));
+  // The allocator finds its block by the context, or else by the first address: a NumPy array over a pinned tensor has
+  // another context, and may begin in the middle. Memory pinned without the allocator is not its concern: orFreeHost
+  // waits for copies.
+  (void)at::getHostAllocator(kDeviceType)->record_event(attributes.base, memory.get_context(), stream);
+}
+// LITERALINCLUDE END: RECORD USE
+
+// LITERALINCLUDE START: HOOKS PINNED FUNCTIONS
+at::Allocator* Hooks::getPinnedMemoryAllocator() const {
+  return at::getHostAllocator(kDeviceType);
+}
+
+bool Hooks::isPinnedPtr(const void* data) const {
+  return isPinned(data);
+}
+// LITERALINCLUDE END: HOOKS PINNED FUNCTIONS
+
+} // namespace openreg

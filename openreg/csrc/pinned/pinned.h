@@ -1,0 +1,28 @@
+// Pinned host memory, as copies need to know about it.
+#pragma once
+
+#include <c10/core/Allocator.h>
+#include <c10/core/Stream.h>
+
+namespace openreg {
+
+/**
+ * @brief Whether an address lies in pinned memory, somewhere inside an allocation too. Any thread.
+ *
+ * Initialises no device and never fails: for any other address, and in a forked child, the answer is no.
+ */
+bool isPinned(const void* data) noexcept;
+
+/**
+ * @brief Keeps pinned memory that is freed from now on from being used again before the work that is queued on `stream`
+ *        when it is freed is done.
+ *
+ * To be called for each copy that may still be queued when the function that queues it returns. Does not block. Any
+ * thread.
+ * @param memory Pinned memory: of the caching allocator, or a view of it that somebody else has made.
+ * @param stream Stream that the copy is queued on.
+ * @throws c10::AcceleratorError in a forked child.
+ */
+void recordUse(const c10::DataPtr& memory, const c10::Stream& stream);
+
+} // namespace openreg

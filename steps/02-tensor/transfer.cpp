@@ -1,0 +1,36 @@
+// Copies between the host and a device.
+#include "ops/transfer.h"
+
+#include "device/error.h"
+#include "ops/copy_device.h"
+#include "ops/copy_host.h"
+#include "stream/handle.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace openreg {
+
+// LITERALINCLUDE START: COPY HOST TO DEVICE
+void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
+  if (!sameBytes(src, dst)) {
+    return fromHost(src, dst);
+  }
+  const auto stream = currentStreamHandle(dst.device().index());
+  // The driver decides whether the host memory lets it return early: pinned memory does, pageable memory does not.
+  check((nonBlocking ? orMemcpyAsync : orMemcpyWithStream)(
+      dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyHostToDevice, stream));
+}
+// LITERALINCLUDE END: COPY HOST TO DEVICE
+
+// LITERALINCLUDE START: COPY DEVICE TO HOST
+void copyDeviceToHost(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
+  if (!sameBytes(src, dst)) {
+    return intoHost(src, dst);
+  }
+  const auto stream = currentStreamHandle(src.device().index());
+  check((nonBlocking ? orMemcpyAsync : orMemcpyWithStream)(
+      dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToHost, stream));
+}
+// LITERALINCLUDE END: COPY DEVICE TO HOST
+
+} // namespace openreg
