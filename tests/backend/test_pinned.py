@@ -452,14 +452,65 @@ def test_lazy_bits_are_honoured(view: str, to_device: bool, device: str) -> None
     assert torch.equal(target.cpu(), look(x).resolve_conj().resolve_neg())
 
 
+ARRANGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a cast": lambda base: base.view(10, 20),
+    "a cast from bytes": lambda base: base.to(torch.uint8).view(10, 20),
+    "transposed": lambda base: base.view(20, 10).t(),
+    "channels last": lambda base: base.view(1, 5, 4, 10).permute(0, 3, 1, 2).reshape(10, 20),
+}
+
+
+@pytest.mark.parametrize("how", ARRANGED)
+def test_casts_and_strides_are_the_devices_work_behind_the_copy(how: str, device: str, gate: GateFunction) -> None:
+    source = ARRANGED[how](torch.arange(200.0))
+    x = torch.empty_like(source, pin_memory=True).copy_(source)
+    y = torch.zeros(10, 20, dtype=torch.int64, device=device)
+    holes = torch.zeros(10, 40, dtype=torch.float64, device=device)[:, ::2]
+    closed = gate(index_of(device))
+    y.copy_(x, non_blocking=True)
+    holes.copy_(x, non_blocking=True)
+    closed.open()
+    assert torch.equal(y.cpu(), source.long()) and torch.equal(holes.cpu(), source.double())
+
+
+@pytest.mark.parametrize("how", ARRANGED)
+def test_casts_and_strides_are_the_devices_work_before_the_copy_back(how: str, device: str, gate: GateFunction) -> None:
+    source = ARRANGED[how](torch.arange(200.0))
+    x, host = source.to(device), torch.zeros(10, 20, dtype=torch.int32, pin_memory=True)
+    closed = gate(index_of(device))
+    host.copy_(x, non_blocking=True)
+    turned = x.t().to("cpu", torch.float16, non_blocking=True)
+    assert turned.is_pinned()
+    closed.open()
+    torch.openreg.synchronize(device)
+    assert torch.equal(host, source.int()) and torch.equal(turned, source.t().half())
+
+
+def test_pageable_memory_is_cast_and_arranged_after_it_was_staged(device: str, gate: GateFunction) -> None:
+    x, y = torch.arange(200.0).view(20, 10)[::2], torch.zeros(10, 10, dtype=torch.int32, device=device).t()
+    closed = gate(index_of(device))
+    expected = x.int()
+    y.copy_(x, non_blocking=True)
+    x.zero_()
+    closed.open()
+    assert torch.equal(y.cpu(), expected)
+
+
+def test_memory_with_gaps_is_written_and_read_without_touching_the_gaps(device: str) -> None:
+    base, x = pinned(10, 10, value=-1), torch.arange(50.0).view(10, 5)
+    base[:, ::2].copy_(x.to(device), non_blocking=True)
+    assert torch.equal(base[:, ::2], x), "such a copy waits: the host spreads the elements"
+    assert torch.equal(base[:, 1::2], torch.full((10, 5), -1.0))
+    y = base[:, ::2].to(device, non_blocking=True)
+    assert torch.equal(y.cpu(), x)
+
+
 def test_a_cast_on_the_way_is_in_the_streams_order(device: str, gate: GateFunction) -> None:
     x, host, y = torch.arange(100.0).to(device), pinned(100), torch.zeros(100, dtype=torch.int64, device=device)
     closed = gate(index_of(device))
-    opening = threading.Timer(0.05, closed.open)  # a copy that waits must not hang
-    opening.start()
     host.copy_(x, non_blocking=True)
     y.copy_(host, non_blocking=True)  # reads what the copy before it has written
-    opening.join()
+    closed.open()
     assert torch.equal(y.cpu(), torch.arange(100))
 
 
@@ -557,9 +608,7 @@ def test_a_copy_from_a_view_counts_as_a_use_of_the_block(
 def test_a_block_that_two_devices_use_is_free_when_both_are_done(gate: GateFunction) -> None:
     first, second = torch.zeros(1000, device="openreg:0"), torch.zeros(1000, device="openreg:1")
     gates = [gate(0), gate(1)]
-    where, _ = freed_while_in_use(
-        lambda x: (first.copy_(x, non_blocking=True), second.copy_(x, non_blocking=True)), 7
-    )
+    where, _ = freed_while_in_use(lambda x: (first.copy_(x, non_blocking=True), second.copy_(x, non_blocking=True)), 7)
     for closed, done in zip(gates, (first, second), strict=True):
         assert pinned(1000).data_ptr() != where
         closed.open()

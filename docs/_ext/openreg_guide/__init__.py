@@ -9,6 +9,7 @@ One module a concern:
     files       in a chapter: the files of its step, what each is for, and what one copies
     pictures    Graphviz and hand-made SVG, inline, so that they follow the page's colours
     stubs       the stubs that PyTorch ships
+    timeline    what ran when, drawn from the file that a measurement wrote
     reference   Doxygen, and the pages made from its output
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import code, errors, exercise, files, pictures, reference, steps, stubs, transcript
+from . import code, errors, exercise, files, pictures, reference, steps, stubs, timeline, transcript
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -30,6 +31,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("openreg_root", str(_REPOSITORY), "env", types=frozenset({str}))
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
-    for module in (code, transcript, errors, exercise, steps, stubs, files, pictures, reference):
+    for module in (code, transcript, errors, exercise, steps, stubs, files, pictures, timeline, reference):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

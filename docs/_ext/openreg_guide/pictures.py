@@ -26,7 +26,7 @@ _DEFAULTS = (
 _LEAST = 0.75  # the smallest scale of a picture
 
 
-def _inline(svg: str, label: str) -> str:
+def inline(svg: str, label: str) -> str:
     """The `<svg>` element of a file, named for screen readers, its ids removed: a page has many pictures."""
     start = svg.find("<svg")
     if start < 0:
@@ -62,7 +62,7 @@ def _visit_graphviz(self: HTML5Translator, node: graphviz) -> None:
         raise ExtensionError(
             f"{node.source}:{node.line}: a picture needs :alt:, one sentence for those who don't see it"
         )
-    self.body.append(f'<div class="picture" tabindex="0">{_inline(_render(node["code"]), label)}</div>\n')
+    self.body.append(f'<div class="picture" tabindex="0">{inline(_render(node["code"]), label)}</div>\n')
     raise nodes.SkipNode
 
 
@@ -80,7 +80,7 @@ class InlineSvg(SphinxDirective):
         if not path.is_file():
             raise self.error(f"there is no picture docs/_static/{self.arguments[0]}")
         self.env.note_dependency(str(path))
-        svg = _inline(path.read_text(encoding="utf-8"), self.options["alt"])
+        svg = inline(path.read_text(encoding="utf-8"), self.options["alt"])
         figure = nodes.figure(classes=["picture-figure"])
         figure += nodes.raw("", f'<div class="picture" tabindex="0">{svg}</div>', format="html")
         if "caption" in self.options:

@@ -30,7 +30,9 @@ def host_memory_stats() -> dict[str, float]:
     nested = _C._host_memory_stats()
     flat: dict[str, float] = {}
     for name, value in nested.items():
-        flat.update({f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value})
+        flat.update(
+            {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        )
     return flat
 
 
