@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import shutil
 import sys
@@ -295,3 +296,51 @@ def test_a_warning_of_doxygen_fails_the_build(project: Project, monkeypatch: pyt
     outcome = project.build()
     assert outcome.code != 0
     assert "argument 'z' of command @param is not found" in outcome.messages
+
+
+# ------------------------------------------------------------------------------------------------------------ timelines
+
+MEASURED = {
+    "command": "python measure.py",
+    "cores": 2,
+    "effective_cores": 1.5,
+    "slow": {
+        "total": 30.0,
+        "spans": [
+            {"lane": "host", "batch": 0, "start": 0.0, "end": 20.0},
+            {"lane": "copies", "batch": 0, "start": 0.0, "end": 10.0},
+            {"lane": "kernels", "batch": 0, "start": 10.0, "end": 30.0},
+        ],
+    },
+    "quick": {"total": 15.0, "spans": [{"lane": "host", "batch": 3, "start": 0.0, "end": 7.5}]},
+}
+TIMELINE = "```{{timeline}} tests/recorded/times.json {}\n:alt: Who waits.\n:caption: A run.\n```\n"
+
+
+def test_a_timeline_is_drawn_from_the_recorded_numbers(project: Project) -> None:
+    project.write("tests/recorded/times.json", json.dumps(MEASURED))
+    page = project.build(TIMELINE.format("slow")).page()
+    boxes = re.findall(r'<g class="(\w+)"><rect x="([\d.]+)" y="\d+" width="([\d.]+)"', page)
+    assert boxes == [("python", "72.0", "426.7"), ("driver", "72.0", "213.3"), ("device", "285.3", "426.7")]
+    assert "all done after 30.0 ms, the host free after 20.0 ms; measured with 1.5 of 2 cores free" in page
+    assert 'aria-label="Who waits."' in page and "A run." in page
+
+
+def test_timelines_of_a_file_have_one_scale(project: Project) -> None:
+    project.write("tests/recorded/times.json", json.dumps(MEASURED))
+    page = project.build(TIMELINE.format("quick")).page()
+    assert re.findall(r'<rect x="([\d.]+)" y="\d+" width="([\d.]+)"', page) == [("72.0", "160.0")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TIMELINE.format("fast"), "tests/recorded/times.json has no run 'fast'; it has slow, quick"),
+        (TIMELINE.format("slow").replace("times", "none"), "tests/recorded/none.json"),
+        (TIMELINE.format("slow").replace(":alt: Who waits.\n", ""), "a timeline needs :alt:"),
+    ],
+)
+def test_a_timeline_that_cannot_be_drawn_says_why(project: Project, text: str, message: str) -> None:
+    project.write("tests/recorded/times.json", json.dumps(MEASURED))
+    outcome = project.build(text)
+    assert outcome.code != 0 and message in outcome.messages

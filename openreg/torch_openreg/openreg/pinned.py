@@ -13,7 +13,6 @@ __all__ = [
 ]
 
 
-# LITERALINCLUDE START: HOST MEMORY STATS PYTHON
 def host_memory_stats() -> dict[str, float]:
     """Statistics of the allocator of pinned memory, under the names that ``torch.cuda.host_memory_stats`` has.
 
@@ -34,9 +33,6 @@ def host_memory_stats() -> dict[str, float]:
             {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
         )
     return flat
-
-
-# LITERALINCLUDE END: HOST MEMORY STATS PYTHON
 
 
 def reset_peak_host_memory_stats() -> None:
