@@ -32,10 +32,7 @@ py::dict toDict(const c10::CachingAllocator::DurationStat& stat) {
 
 py::dict hostMemoryStats() {
   using namespace py::literals;
-  const auto stats = [] {
-    const py::gil_scoped_release noGil; // a thread that frees may hold a lock of the cache and wait for the GIL
-    return allocator().get_stats();
-  }();
+  const auto stats = allocator().get_stats();
   return py::dict(
       "allocations"_a = toDict(stats.allocations), "allocated_bytes"_a = toDict(stats.allocated_bytes),
       "active_requests"_a = toDict(stats.active_requests), "active_bytes"_a = toDict(stats.active_bytes),

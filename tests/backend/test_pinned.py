@@ -886,7 +886,7 @@ def test_a_process_ends_well_while_a_thread_pins(program: ProgramFunction) -> No
     code = """
     from backend.test_pinned import Numbers
     from torch.utils.data import DataLoader
-    loader = iter(DataLoader(Numbers(20000), pin_memory=True, num_workers=1, multiprocessing_context="fork"))
+    loader = iter(DataLoader(Numbers(2000), pin_memory=True, num_workers=1, multiprocessing_context="fork"))
     next(loader)
     """
     for _ in range(3):
