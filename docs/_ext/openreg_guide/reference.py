@@ -147,9 +147,10 @@ class PythonReference(SphinxDirective):
             text += [f"## {info.name}", "", f"{{source}}`{path}`", "", "```{eval-rst}"]
             text += [inspect.cleandoc(module.__doc__ or ""), ""]
             for name in names:
-                kind = "autoclass" if inspect.isclass(getattr(module, name)) else "autofunction"
+                value = getattr(module, name)
+                kind = "autoclass" if inspect.isclass(value) else "autofunction" if callable(value) else "autodata"
                 text += [f".. {kind}:: torch.openreg.{name}"]
-                text += ["   :members:"] if kind == "autoclass" else []
+                text += {"autoclass": ["   :members:"], "autodata": ["   :no-value:"]}.get(kind, [])
                 text += [""]
             text += ["```", ""]
         return self.parse_text_to_nodes("\n".join(text), allow_section_headings=True)
