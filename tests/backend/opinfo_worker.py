@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -71,6 +72,8 @@ def like(cpu: SampleInput, device_made: SampleInput) -> SampleInput:
     copies: dict[int, torch.Tensor] = {}
 
     def convert(here: Any, there: Any) -> Any:
+        if isinstance(here, (int, float, complex)):
+            return here  # an entry may draw numbers, too
         if not isinstance(here, torch.Tensor):
             return there
         if id(here) not in copies:
@@ -144,6 +147,27 @@ def compare(what: str, expected: Any, actual: Any, values: bool, limits: dict[st
                 raise Difference(f"{where}: {' '.join(str(error).split())}") from None
 
 
+@contextmanager
+def other_seeds() -> Iterator[None]:
+    """Context in which every seed means another one. Many entries set a seed of their own before they draw."""
+    seed = torch.manual_seed
+    torch.manual_seed = lambda number: seed(number + 1)
+    try:
+        yield
+    finally:
+        torch.manual_seed = seed
+
+
+def repeats(first: Any, second: Any) -> bool:
+    """Whether two runs gave the same values."""
+    try:
+        for one, other in zip(tensors_of(first), tensors_of(second), strict=True):
+            torch.testing.assert_close(one.detach(), other.detach(), rtol=0, atol=0, equal_nan=True)
+    except AssertionError:
+        return False
+    return True
+
+
 def first_dtype(op: OpInfo) -> torch.dtype:
     """The data type to run an entry with. Some are listed for CUDA only, and run on the CPU all the same."""
     supported = op.supported_dtypes("cpu") or op.supported_dtypes("cuda")
@@ -161,9 +185,17 @@ def check_entry(op: OpInfo) -> tuple[str, str]:
         dtype = first_dtype(op)
         cpu_sample, device_sample = samples(op, dtype)
         expected, expected_grads = run(op, cpu_sample)
+        values = op.name not in UNINITIALIZED
+        # Two kinds of device draw different numbers from one seed; but the seed decides which.
+        again, device_again = samples(op, dtype)  # an entry may write to its sample
+        with other_seeds():
+            draws = values and not repeats(expected, run(op, again)[0])
         stage = "raises"
         actual, actual_grads = run(op, device_sample)
-        values = op.name not in UNINITIALIZED
+        if draws:
+            values = False
+            if not repeats((actual, actual_grads), run(op, device_again)):
+                raise Difference("result: another one with the same seed")
         compare("result", expected, actual, values, tolerance(op, dtype))
         compare("gradient", expected_grads, actual_grads, values, tolerance(op, dtype))
     except Difference as error:
