@@ -4,7 +4,10 @@
 import torch
 
 # LITERALINCLUDE END: STUBS STREAM
+# LITERALINCLUDE START: STUBS RANDOM
+from torch import Generator
 
+# LITERALINCLUDE END: STUBS RANDOM
 class _DeviceProperties:
     @property
     def name(self) -> str: ...
@@ -61,3 +64,7 @@ def _reset_peak_host_memory_stats() -> None: ...
 def _reset_accumulated_host_memory_stats() -> None: ...
 
 # LITERALINCLUDE END: STUBS PINNED
+# LITERALINCLUDE START: STUBS RANDOM
+def _default_generator(device: int) -> Generator: ...
+
+# LITERALINCLUDE END: STUBS RANDOM

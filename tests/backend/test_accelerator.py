@@ -170,15 +170,8 @@ WORKS = [
 ]
 GRAPHS = ["Graph"]
 
-NO_GENERATOR = (
-    "You should register `PrivateUse1HooksInterface`by `RegisterPrivateUse1HooksInterface` and implement "
-    "`getNewGenerator` at the same time for PrivateUse1."
-)
-
 # What a later step brings: the step, the call, its exception, and words of it.
 NOT_YET: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
-    ("09 random", lambda: torch.Generator("openreg"), NotImplementedError, NO_GENERATOR),
-    ("09 random", lambda: torch.Generator("openreg:1"), NotImplementedError, NO_GENERATOR),
     ("16 graph", accelerator.Graph, RuntimeError, "Graph is not supported on device type: openreg"),
     (
         "18 distributed",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "random/generator.h"
 
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 
@@ -41,6 +42,14 @@ struct Hooks final : at::PrivateUse1HooksInterface {
   /// Also asked about memory that is not ours, and in programs that use no device: it must start nothing.
   bool isPinnedPtr(const void* data) const override;
   // LITERALINCLUDE END: HOOKS PINNED
+
+  // LITERALINCLUDE START: HOOKS GENERATOR
+  const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override { return defaultGenerator(device); }
+  /// torch.Generator("openreg"). The index is -1 where none was given, and means the current device.
+  at::Generator getNewGenerator(c10::DeviceIndex device) const override {
+    return at::make_generator<Generator>(resolveIndex({kDeviceType, device}));
+  }
+  // LITERALINCLUDE END: HOOKS GENERATOR
 };
 // LITERALINCLUDE END: HOOKS
 

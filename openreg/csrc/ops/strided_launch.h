@@ -9,6 +9,10 @@
 #include <c10/core/Scalar.h>
 
 #include <initializer_list>
+// LITERALINCLUDE START: LAUNCH PARAMETERS
+#include <cstring>
+#include <type_traits>
+// LITERALINCLUDE END: LAUNCH PARAMETERS
 
 namespace openreg {
 
@@ -32,6 +36,16 @@ class StridedLaunch {
 
   /** @brief Sets the functor's fields: values of the type that it computes in. */
   void setParameters(std::initializer_list<c10::Scalar> values);
+
+  // LITERALINCLUDE START: LAUNCH PARAMETERS
+  /** @brief Sets the functor's fields as they are. @param parameters A struct that the launcher and the kernel share.
+   */
+  template <class Parameters>
+  void setParameters(const Parameters& parameters) {
+    static_assert(std::is_trivially_copyable_v<Parameters> && sizeof(Parameters) <= sizeof(args_.parameters));
+    std::memcpy(args_.parameters, &parameters, sizeof(Parameters));
+  }
+  // LITERALINCLUDE END: LAUNCH PARAMETERS
 
   /** @brief Queues the kernel on the current stream of the iterator's device. Does not block. */
   void on(const Kernel& kernel) const;

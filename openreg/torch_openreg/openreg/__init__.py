@@ -3,9 +3,20 @@
 from . import autograd
 from .amp import *
 from .device import *
-from .device import _is_in_bad_fork, _lazy_init
+from .device import _is_in_bad_fork, _lazy_init, is_initialized
 from .fallback import *
 from .memory import *
 from .pinned import *
 from .random import *
 from .stream import *
+
+
+# LITERALINCLUDE START: INITIALIZED
+def __getattr__(name: str) -> bool:
+    """PyTorch's checkpoints save random states only if the device's module has this attribute and it is true."""
+    if name == "_initialized":
+        return is_initialized()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# LITERALINCLUDE END: INITIALIZED

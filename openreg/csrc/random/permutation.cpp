@@ -1,0 +1,52 @@
+// randperm: the first integers in random order.
+#include "ops/dtype.h"
+#include "ops/kernel.h"
+#include "random/generator.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/native/TensorFactories.h>
+#include <ATen/ops/empty.h>
+#include <kernels/pointers.h>
+#include <kernels/random.h>
+#include <torch/library.h>
+
+#include <array>
+
+namespace openreg {
+namespace {
+
+// NOLINTBEGIN(performance-unnecessary-value-param): the signatures are PyTorch's.
+at::Tensor& randpermOut(int64_t n, std::optional<at::Generator> generator, at::Tensor& result) {
+  static const Kernel kernel("permutation");
+  TORCH_CHECK(n >= 0, "n must be non-negative, got ", n);
+  at::native::check_supported_max_int_with_precision(n, at::empty({0}, result.options().device(at::kCPU)));
+  const auto type = result.scalar_type();
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      !at::isComplexType(type) && type != at::kBool, "\"randperm\" not implemented for '", type, "'");
+  const auto device = result.device().index();
+  auto& source = generatorFor(generator, device);
+  result.resize_({n});
+  if (n == 0) {
+    return result;
+  }
+  kernels::PermutationArgs args{};
+  args.out = result.mutable_data_ptr();
+  args.count = n;
+  args.stride = result.stride(0) * result.element_size();
+  args.dtype = kernelDType(type, "randperm");
+  args.numbers = source.reserve((static_cast<uint64_t>(n) + 1) / 2);
+  const std::array pointers = {kernels::stridedPointer(
+      offsetof(kernels::PermutationArgs, out), orAccessRead | orAccessWrite, 1, &args.count, &args.stride,
+      result.element_size())};
+  launch(kernel, device, args, pointers);
+  return result;
+}
+
+// NOLINTEND(performance-unnecessary-value-param)
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("randperm.generator_out", randpermOut);
+}
+
+} // namespace
+} // namespace openreg
