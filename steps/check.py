@@ -36,16 +36,14 @@ def check_regions(ladder: Ladder) -> Iterator[str]:
     shown, chapters = set(), {step.chapter: index for index, step in enumerate(ladder.steps)}
     for page in sorted(ladder.root.glob("docs/**/*.md")):
         at = chapters.get(page.stem, len(ladder.steps) - 1)
-        # A page names a file where it lies: one that a later step replaces is in its own step's folder.
-        lies = {source.relative_to(ladder.root).as_posix(): path for path, source in ladder.trees[at].items()}
         for kind, path, name in SHOWN.findall(page.read_text()):
             where, lacks = f"{page.relative_to(ladder.root)}: shows {path} {name}".rstrip(), ladder.steps[at].name
             shown.add(name)
-            if path not in lies:
+            if path not in ladder.trees[at]:
                 if kind == "region" or path in ladder.known:
                     yield f"{where}, a file that step {lacks} lacks"
                 continue
-            text = ladder.text(at, lies[path], keep_markers=True)
+            text = ladder.text(at, path, keep_markers=True)
             if kind == "region" and name not in {name for line in parse(text, path) for name in line.regions}:
                 yield f"{where}, a region that step {lacks} lacks"
             if kind == "pyobject" and not re.search(rf"\b(def|class) {name.split('.')[-1]}\b|^{name}\b", text, re.M):

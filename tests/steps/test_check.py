@@ -64,16 +64,6 @@ def test_a_file_shown_too_early_is_found(toy: Toy) -> None:
     ]
 
 
-def test_a_file_that_a_later_step_replaces_is_shown_where_it_lies(toy: Toy) -> None:
-    own = "steps/02-stream/direct.cpp"
-    toy.write(own, f"// LITERALINCLUDE START: DIRECT\n{(toy.root / own).read_text()}// LITERALINCLUDE END: DIRECT\n")
-    shows = f"\n```{{region}} {own} DIRECT\n```\n"
-    toy.write("docs/guide/02-stream.md", (toy.root / "docs/guide/02-stream.md").read_text() + shows)
-    assert faults(toy) == []
-    toy.write("docs/guide/03-memory.md", (toy.root / "docs/guide/03-memory.md").read_text() + shows)
-    assert faults(toy) == [f"docs/guide/03-memory.md: shows {own} DIRECT, a file that step 03-memory lacks"]
-
-
 def test_a_python_object_that_is_not_there_is_found(toy: Toy) -> None:
     toy.edit("openreg/torch_openreg/stream.py", "def stream", "def flow")
     assert faults(toy) == [
