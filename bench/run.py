@@ -60,6 +60,8 @@ def row(figure: Figure) -> str:
     text = f"{figure['name']:46} {value:12.4g} {figure['unit']:6}"
     if cpu:
         text += f" cpu {cpu:10.4g}   × {value / cpu:.2f}"
+    if ratio_bar := figure.get("ratio_bar"):
+        text += f" bar × {ratio_bar:g}"
     return f"{text} bar {bar:g}" if bar else text
 
 

@@ -1,4 +1,6 @@
-"""Figures of the PyTorch side, each with the CPU's beside it, as JSON lines {name, value, cpu, unit}.
+"""Figures of the PyTorch side, each with the CPU's beside it, as JSON lines {name, value, cpu, unit, bar, ratio_bar}.
+
+A bar is what a figure is to reach: `bar` in its own unit, `ratio_bar` as a multiple of the CPU's.
 
 Device and CPU are measured in turns in one process, so that both meet the same machine. Medians throughout.
 """
@@ -34,9 +36,17 @@ print((imported - start) * 1e3, (time.perf_counter() - first) * 1e3, started - b
 """
 
 
-def report(name: str, value: float, unit: str, cpu: float | None = None) -> None:
+def report(
+    name: str,
+    value: float,
+    unit: str,
+    cpu: float | None = None,
+    bar: float | None = None,
+    ratio_bar: float | None = None,
+) -> None:
     """Prints one figure."""
-    print(json.dumps({"name": name, "value": value, "cpu": cpu, "unit": unit}), flush=True)
+    figure = {"name": name, "value": value, "cpu": cpu, "unit": unit, "bar": bar, "ratio_bar": ratio_bar}
+    print(json.dumps(figure), flush=True)
 
 
 def seconds(body: Callable[[], object], times: int) -> float:
@@ -48,14 +58,21 @@ def seconds(body: Callable[[], object], times: int) -> float:
     return (time.perf_counter() - start) / times
 
 
-def compare(name: str, device: Callable[[], object], cpu: Callable[[], object], times: int, unit: str = "µs") -> None:
+def compare(
+    name: str,
+    device: Callable[[], object],
+    cpu: Callable[[], object],
+    times: int,
+    unit: str = "µs",
+    ratio_bar: float | None = None,
+) -> None:
     """Measures both in turns and prints the medians."""
     figures: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS):
         for body, results in zip((device, cpu), figures, strict=True):
             results.append(seconds(body, times))
     scale = {"µs": 1e6, "ms": 1e3}[unit]
-    report(name, median(figures[0]) * scale, unit, median(figures[1]) * scale)
+    report(name, median(figures[0]) * scale, unit, median(figures[1]) * scale, ratio_bar=ratio_bar)
 
 
 def tensors() -> None:
@@ -64,8 +81,52 @@ def tensors() -> None:
     compare("empty(1)", lambda: torch.empty(1, device=DEVICE), lambda: torch.empty(1), 1000)
     compare("view", lambda: on_device.view(1, 1), lambda: on_cpu.view(1, 1), 1000)
     compare("item()", on_device.item, on_cpu.item, 1000)
-    compare("x + y, one element", lambda: on_device + on_device, lambda: on_cpu + on_cpu, 500)
-    compare("exp(x), one element", on_device.exp, on_cpu.exp, 500)
+    compare("x + y, one element", lambda: on_device + on_device, lambda: on_cpu + on_cpu, 500, ratio_bar=1.2)
+    compare("x.add_(1), one element", lambda: on_device.add_(1), lambda: on_cpu.add_(1), 500, ratio_bar=1.2)
+    compare("lgamma(x), one element, by the fallback", on_device.lgamma, on_cpu.lgamma, 500)
+
+
+def operators() -> None:
+    """Native operators on much data."""
+    for text, size, times in (("1M", 1 << 20, 20), ("16M", 1 << 24, 1)):
+        x, out = torch.randn(size), torch.empty(size)
+        y, device_out = x.to(DEVICE), out.to(DEVICE)
+        compare(f"x + y, {text} floats", lambda y=y: y + y, lambda x=x: x + x, times, ratio_bar=1.0)
+        compare(
+            f"add(x, y, out=z), {text} floats",
+            lambda y=y, z=device_out: torch.add(y, y, out=z),
+            lambda x=x, z=out: torch.add(x, x, out=z),
+            times,
+            ratio_bar=1.0,
+        )
+        compare(f"sum, {text} floats", y.sum, x.sum, times)
+    for size, times in ((256, 50), (1024, 2)):
+        x, out = torch.randn(size, size), torch.empty(size, size)
+        y, device_out = x.to(DEVICE), out.to(DEVICE)
+        compare(
+            f"matrix product, {size}",
+            lambda y=y, z=device_out: torch.mm(y, y, out=z),
+            lambda x=x, z=out: torch.mm(x, x, out=z),
+            times,
+            "ms",
+            ratio_bar=1.1,
+        )
+
+
+def host_return() -> None:
+    """How long the host is held up by a product that takes the device a second."""
+    x = torch.randn(4096, 4096, device=DEVICE)
+    out = torch.empty_like(x)
+    for _ in range(20):
+        torch.mm(x[:64, :64], x[:64, :64], out=out[:64, :64])
+    torch.openreg.synchronize()
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        torch.mm(x, x, out=out)
+        times.append(time.perf_counter() - start)
+        torch.openreg.synchronize()
+    report("host return of a matrix product, 4096", median(times) * 1e6, "µs", bar=20)
 
 
 def copies() -> None:
@@ -84,8 +145,26 @@ def copies() -> None:
         )
 
 
+class Mlp:
+    """A small network and a batch, on one device."""
+
+    def __init__(self, device: str) -> None:
+        torch.manual_seed(0)
+        layers = [torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256), torch.nn.ReLU()]
+        self.model = torch.nn.Sequential(*layers, torch.nn.Linear(256, 10)).to(device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.inputs, self.targets = torch.randn(128, 64).to(device), torch.randint(0, 10, (128,)).to(device)
+
+    def step(self) -> None:
+        """Trains on the batch."""
+        self.optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(self.model(self.inputs), self.targets).backward()
+        self.optimizer.step()
+
+
 def training() -> None:
-    """A training step of the example."""
+    """A training step of a network, and of the example."""
+    compare("training step of an MLP, 64-256-256-10", Mlp(DEVICE).step, Mlp("cpu").step, 20, "ms", ratio_bar=1.0)
     sys.path.insert(0, str(ROOT / "examples"))
     from digits import Training
 
@@ -108,6 +187,8 @@ def start() -> None:
 
 if __name__ == "__main__":
     tensors()
+    operators()
+    host_return()
     copies()
     training()
     start()
