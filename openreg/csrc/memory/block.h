@@ -23,9 +23,10 @@ struct Use {
  * It is the context of its tensor's DataPtr, so that freeing needs no look-up. Guarded by the lock of DeviceMemory.
  */
 struct Block {
-  Block(Pool* pool, char* data, size_t size) : pool(pool), data(data), size(size) {}
+  Block(Pool* pool, bool small, char* data, size_t size) : pool(pool), small(small), data(data), size(size) {}
 
   Pool* pool; // Where it returns to: the pool of the stream that was current when it was allocated.
+  bool small; // Whether that is a pool of small blocks.
   char* data;
   size_t size;
   size_t requested = 0;    // What the tensor asked for; `size` is that or more.

@@ -62,11 +62,14 @@ REGISTER_ALLOCATOR_CONFIG_PARSE_HOOK(OwnConfig)
 
 // LITERALINCLUDE START: SIZES
 size_t roundSize(size_t size) {
+  if (size <= kMinBlockSize) {
+    return kMinBlockSize;
+  }
   if (const auto divisions = Config::roundup_power2_divisions(size);
       divisions > 1 && size > kMinBlockSize * divisions) {
     return roundUp(size, std::bit_floor(size) / divisions);
   }
-  return roundUp(std::max<size_t>(size, 1), kMinBlockSize);
+  return roundUp(size, kMinBlockSize);
 }
 
 size_t segmentSize(size_t size) {

@@ -22,7 +22,7 @@ Block* Pool::take(size_t size) {
     countInactive(stats_, *block, kLess);
     return block;
   }
-  Block wanted{this, nullptr, size};
+  Block wanted(this, small, nullptr, size);
   auto found = sorted_.lower_bound(&wanted);
   if (found == sorted_.end() && listed_ > 0) {
     joinAll();
@@ -41,7 +41,7 @@ void Pool::cut(Block* block, size_t size) {
   if (!worthCutting(block->size, size, small)) {
     return;
   }
-  auto* rest = new Block{this, block->data + size, block->size - size};
+  auto* rest = new Block(this, small, block->data + size, block->size - size);
   block->size = size;
   rest->before = block;
   rest->after = std::exchange(block->after, rest);
@@ -53,7 +53,7 @@ void Pool::cut(Block* block, size_t size) {
 // LITERALINCLUDE END: POOL TAKE
 
 Block* Pool::takeFrom(char* segment, size_t segmentSize, size_t size) {
-  auto* block = new Block{this, segment, segmentSize};
+  auto* block = new Block(this, small, segment, segmentSize);
   countSegment(stats_, *block, kMore);
   cut(block, size);
   return block;
