@@ -72,6 +72,7 @@ def main() -> None:
     figures += measure("torch", sys.executable, ROOT / "bench" / "torch_bench.py")
     figures += measure("stream", sys.executable, ROOT / "bench" / "stream_bench.py")
     figures += measure("pinned", sys.executable, ROOT / "bench" / "pinned_bench.py")
+    figures += measure("memory", sys.executable, ROOT / "bench" / "memory_bench.py")
     cores = {"cores": os.cpu_count(), "effective before": round(before, 2), "effective after": None}
     cores["effective after"] = round(effective_parallelism(), 2)
     print(f"\n{cores['cores']} cores, effectively {before:.2f} before and {cores['effective after']:.2f} after\n")

@@ -78,7 +78,6 @@ def compare(
 def tensors() -> None:
     """Creation, reading one number, and one operator on one element."""
     on_device, on_cpu = torch.ones(1, device=DEVICE), torch.ones(1)
-    compare("empty(1)", lambda: torch.empty(1, device=DEVICE), lambda: torch.empty(1), 1000)
     compare("view", lambda: on_device.view(1, 1), lambda: on_cpu.view(1, 1), 1000)
     compare("item()", on_device.item, on_cpu.item, 1000)
     compare("x + y, one element", lambda: on_device + on_device, lambda: on_cpu + on_cpu, 500, ratio_bar=1.2)
