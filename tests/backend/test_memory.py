@@ -586,6 +586,25 @@ def test_emptying_the_cache_waits_and_lets_other_threads_run(device: str, gate: 
     call.result()
 
 
+def test_pytorchs_own_way_to_empty_the_cache_holds_the_gil(program: ProgramFunction) -> None:
+    # So that nobody who reads the guide's advice to use torch.openreg.empty_cache follows it without need.
+    said = program("""
+        x = torch.empty(9, device="openreg")
+        side = torch.Stream("openreg")
+        gate = sim.gate(handle(side), deadline=2)
+        gate.wait_for(1)
+        x.record_stream(side)
+        del x
+        thread = threading.Thread(target=torch.accelerator.empty_cache)
+        start = time.monotonic()
+        thread.start()
+        time.sleep(0.01)  # gives the GIL away, and comes back with it
+        print("went on after the gate's deadline:", time.monotonic() - start > 0.5)
+        thread.join()
+    """)
+    assert said == "went on after the gate's deadline: True\n"
+
+
 def test_emptying_a_cache_that_was_never_used_starts_nothing(program: ProgramFunction) -> None:
     said = program("""
         torch.openreg.empty_cache()
