@@ -25,12 +25,7 @@ class OwnConfig {
     return config;
   }
 
-  static const std::unordered_set<std::string>& getKeys() {
-    static const std::unordered_set<std::string> keys{"poison"};
-    return keys;
-  }
-
-  void parseArgs(const std::string& text) {
+  void parse(const std::string& text) {
     const ConfigTokenizer tokens(text);
     bool poison = false;
     for (size_t i = 0; i < tokens.size(); i = tokens.skipKey(i) + 2) { // past the value and the comma
@@ -49,16 +44,18 @@ class OwnConfig {
   /// The common parser reads the environment when it is first used.
   OwnConfig() {
     (void)Config::instance();
-    parseArgs(getAllocatorSettings());
+    parse(getAllocatorSettings());
   }
 
   std::atomic<bool> poison_ = false;
 };
+
+// What PyTorch's REGISTER_ALLOCATOR_CONFIG_PARSE_HOOK writes.
+const DeviceConfigParserHookRegistry
+    hook([](const std::string& text) { OwnConfig::instance().parse(text); }, {"poison"});
 // LITERALINCLUDE END: PARSE CONFIG
 
 } // namespace
-
-REGISTER_ALLOCATOR_CONFIG_PARSE_HOOK(OwnConfig)
 
 // LITERALINCLUDE START: SIZES
 size_t roundSize(size_t size) {
