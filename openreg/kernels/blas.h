@@ -9,8 +9,20 @@ namespace openreg::kernels {
 struct Blas {
   template <class T, class Scalar>
   using Gemm = void (*)(
-      int order, int transA, int transB, int m, int n, int k, Scalar alpha, const T* a, int lda, const T* b, int ldb,
-      Scalar beta, T* c, int ldc);
+      int order,
+      int transA,
+      int transB,
+      int m,
+      int n,
+      int k,
+      Scalar alpha,
+      const T* a,
+      int lda,
+      const T* b,
+      int ldb,
+      Scalar beta,
+      T* c,
+      int ldc);
 
   Gemm<float, float> sgemm;
   Gemm<double, double> dgemm;

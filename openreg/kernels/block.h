@@ -14,17 +14,17 @@ template <class C>
 void store(DType dtype, char* to, int64_t stride, int64_t count, const C* from);
 
 // They exist for each compute type, in load.cpp and store.cpp.
-#define OPENREG_FORALL_COMPUTE_TYPES(_) \
-  _(bool)                               \
-  _(int64_t)                            \
-  _(uint64_t)                           \
-  _(float)                              \
-  _(double)                             \
-  _(Complex<float>)                     \
+#define OPENREG_FORALL_COMPUTE_TYPES(_)                                                                                \
+  _(bool)                                                                                                              \
+  _(int64_t)                                                                                                           \
+  _(uint64_t)                                                                                                          \
+  _(float)                                                                                                             \
+  _(double)                                                                                                            \
+  _(Complex<float>)                                                                                                    \
   _(Complex<double>)
 
-#define OPENREG_DECLARE(C)                                                               \
-  extern template void load<C>(DType, const char*, int64_t, int64_t, C*);                \
+#define OPENREG_DECLARE(C)                                                                                             \
+  extern template void load<C>(DType, const char*, int64_t, int64_t, C*);                                              \
   extern template void store<C>(DType, char*, int64_t, int64_t, const C*);
 OPENREG_FORALL_COMPUTE_TYPES(OPENREG_DECLARE)
 #undef OPENREG_DECLARE

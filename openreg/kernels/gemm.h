@@ -7,9 +7,9 @@ namespace openreg::kernels {
 
 /// A matrix within a batch of them.
 struct Matrix {
-  void* data;        ///< First element; device memory.
-  int64_t rowStride; ///< Elements from one row to the next.
-  int64_t colStride; ///< Elements from one column to the next.
+  void* data;          ///< First element; device memory.
+  int64_t rowStride;   ///< Elements from one row to the next.
+  int64_t colStride;   ///< Elements from one column to the next.
   int64_t batchStride; ///< Elements from one matrix to the next; 0 if all are the same.
 };
 

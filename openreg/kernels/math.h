@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-// glibc has these for whole vectors, too, in libmvec, but tells gcc so only where -ffast-math is on. The vector forms are
-// within 4 units in the last place.
+// glibc has these for whole vectors, too, in libmvec, but tells gcc so only where -ffast-math is on. The vector forms
+// are within 4 units in the last place.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 extern "C" {
 // NOLINTBEGIN(readability-redundant-declaration)

@@ -17,12 +17,12 @@ struct Vector {
 
 /// The loss of `batch` guesses among `classes` classes: -weight[target] * input[target].
 struct NllLossArgs {
-  Vector input;         ///< Forward: log-probabilities, read. Backward: their gradient, written. The stride is a row's.
-  int64_t classStride;  ///< Bytes from a class to the next, of `input`.
-  Vector target;        ///< Class of each row, read.
-  Vector weight;        ///< Of each class, read; `data` is null if there are none.
-  Vector loss;          ///< Forward: one, or one for each row, written. Backward: its gradient, read.
-  Vector totalWeight;   ///< Sum of the weights of the targets: forward written, backward read.
+  Vector input;        ///< Forward: log-probabilities, read. Backward: their gradient, written. The stride is a row's.
+  int64_t classStride; ///< Bytes from a class to the next, of `input`.
+  Vector target;       ///< Class of each row, read.
+  Vector weight;       ///< Of each class, read; `data` is null if there are none.
+  Vector loss;         ///< Forward: one, or one for each row, written. Backward: its gradient, read.
+  Vector totalWeight;  ///< Sum of the weights of the targets: forward written, backward read.
   int64_t batch;
   int64_t classes;
   int64_t ignoreIndex; ///< Targets that count for nothing.

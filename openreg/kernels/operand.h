@@ -23,13 +23,13 @@ constexpr int kMaxOperandDims = 64;
 constexpr int kMaxOperands = 8;
 
 // LITERALINCLUDE START: STRIDED ARGS
-/// Operands over one space of indices. What varies in number is packed behind the header, so that a launch sends no more
-/// than it uses: the operands (outputs first), the sizes, and the strides of each operand.
+/// Operands over one space of indices. What varies in number is packed behind the header, so that a launch sends no
+/// more than it uses: the operands (outputs first), the sizes, and the strides of each operand.
 struct StridedArgs {
-  int32_t dims;                                  ///< 0 to kMaxOperandDims; 0 is one element. Dimension 0 is the fastest.
-  int32_t operands;                               ///< How many.
-  DType common;                                   ///< The type that promotion found; `x == 300` with int8 x is int8.
-  alignas(8) unsigned char parameters[64];        ///< The functor's fields; else unused.
+  int32_t dims;                            ///< 0 to kMaxOperandDims; 0 is one element. Dimension 0 is the fastest.
+  int32_t operands;                        ///< How many.
+  DType common;                            ///< The type that promotion found; `x == 300` with int8 x is int8.
+  alignas(8) unsigned char parameters[64]; ///< The functor's fields; else unused.
   alignas(8) unsigned char packed[4096 - 16 - 64]; ///< A launch has at most 4096 bytes.
 
   Operand& operand(int k) { return reinterpret_cast<Operand*>(packed)[k]; }

@@ -85,8 +85,8 @@ class Lanes {
 
 /// One element each, the one with number `at`, of `count` reductions that lie side by side; for `rows` rows.
 template <class F, class State, class C>
-OPENREG_MULTIVERSION void accumulateRows(
-    F functor, State* states, const C* in, int64_t count, int64_t rows, int64_t rowStride, int64_t at) {
+OPENREG_MULTIVERSION void
+accumulateRows(F functor, State* states, const C* in, int64_t count, int64_t rows, int64_t rowStride, int64_t at) {
   for (int64_t row = 0; row < rows; ++row, in += rowStride, ++at) {
 #pragma GCC ivdep // `states` are the kernel's own.
     for (int64_t i = 0; i < count; ++i) {

@@ -1,4 +1,5 @@
-// Arguments of the kernels "log_softmax.…" and "log_softmax_backward.…". Plain data: the launcher includes this file, too.
+// Arguments of the kernels "log_softmax.…" and "log_softmax_backward.…". Plain data: the launcher includes this file,
+// too.
 #pragma once
 
 #include "dtype.h"
@@ -7,9 +8,9 @@ namespace openreg::kernels {
 
 /// Contiguous arrays of outer × size × inner elements; `size` is the dimension that the softmax goes along.
 struct SoftmaxArgs {
-  void* result;     ///< Device memory, written.
+  void* result;      ///< Device memory, written.
   const void* input; ///< Device memory, read: of the backward, the forward's result.
-  const void* grad; ///< Device memory, read: the gradient of the forward's result; unused by the forward.
+  const void* grad;  ///< Device memory, read: the gradient of the forward's result; unused by the forward.
   int64_t outer;
   int64_t size;
   int64_t inner;

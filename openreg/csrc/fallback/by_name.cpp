@@ -6,8 +6,8 @@
 namespace openreg {
 namespace {
 
-// The functional form of a structured operator is no such operator: PyTorch computes the result's metadata, allocates it
-// and calls the .out form, which falls back and moves one tensor more in both directions. Registered by name, the
+// The functional form of a structured operator is no such operator: PyTorch computes the result's metadata, allocates
+// it and calls the .out form, which falls back and moves one tensor more in both directions. Registered by name, the
 // functional form goes to the CPU itself. This loss needs it, not only for speed: its .out form
 // resizes, and would warn about it.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -24,8 +24,8 @@ void putElement(unsigned char (&bytes)[16], const at::Scalar& value, at::ScalarT
         const auto element = value.to<scalar_t>();
         std::memcpy(bytes, &element, sizeof(element));
       }),
-      AT_EXPAND(AT_ALL_TYPES_AND_COMPLEX), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), AT_EXPAND(AT_FLOAT8_TYPES), at::kBool,
-      at::kHalf, at::kBFloat16, at::kComplexHalf);
+      AT_EXPAND(AT_ALL_TYPES_AND_COMPLEX), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), AT_EXPAND(AT_FLOAT8_TYPES),
+      at::kBool, at::kHalf, at::kBFloat16, at::kComplexHalf);
 }
 
 at::Tensor& fill(at::Tensor& self, const at::Scalar& value) {

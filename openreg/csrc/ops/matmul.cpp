@@ -52,7 +52,11 @@ orPointerArg pointer(size_t offset, uint32_t access, const at::Tensor& matrix) {
 
 // LITERALINCLUDE START: LAUNCH GEMM
 void launchGemm(
-    const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, const c10::Scalar& beta, const c10::Scalar& alpha) {
+    const at::Tensor& out,
+    const at::Tensor& a,
+    const at::Tensor& b,
+    const c10::Scalar& beta,
+    const c10::Scalar& alpha) {
   kernels::GemmArgs args{};
   args.c = describe(out);
   args.a = describe(a);
@@ -78,7 +82,11 @@ void launchGemm(
 
 // LITERALINCLUDE START: MULTIPLY MATRICES
 void multiplyMatrices(
-    const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, const c10::Scalar& beta, const c10::Scalar& alpha) {
+    const at::Tensor& out,
+    const at::Tensor& a,
+    const at::Tensor& b,
+    const c10::Scalar& beta,
+    const c10::Scalar& alpha) {
   TORCH_CHECK(
       a.dtype() == b.dtype(), "expected m1 and m2 to have the same dtype, but got: ", a.dtype(), " != ", b.dtype());
   const bool readsOut = !beta.equal(0);

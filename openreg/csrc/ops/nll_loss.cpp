@@ -110,8 +110,7 @@ struct NllLossBackwardImpl : at::meta::structured_nll_loss_backward {
       const at::Tensor& totalWeight,
       const at::Tensor& gradInput) {
     checkTarget(target);
-    launchNllLoss(
-        kNllLossBackward, gradInput, target, weight, reduction, ignoreIndex, gradOutput, totalWeight);
+    launchNllLoss(kNllLossBackward, gradInput, target, weight, reduction, ignoreIndex, gradOutput, totalWeight);
   }
 };
 

@@ -21,9 +21,7 @@ namespace openreg {
  * @throws c10::NotImplementedError if the operator does not have the type.
  */
 void launchReduce(
-    const KernelFamily& family,
-    const at::TensorIteratorBase& iter,
-    std::initializer_list<c10::Scalar> parameters = {});
+    const KernelFamily& family, const at::TensorIteratorBase& iter, std::initializer_list<c10::Scalar> parameters = {});
 // LITERALINCLUDE END: LAUNCH REDUCE
 
 } // namespace openreg

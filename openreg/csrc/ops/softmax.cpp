@@ -65,8 +65,8 @@ struct LogSoftmaxImpl : at::meta::structured__log_softmax {
 };
 
 struct LogSoftmaxBackwardImpl : at::meta::structured__log_softmax_backward_data {
-  void impl(
-      const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType /*input*/, const at::Tensor& out) {
+  void
+  impl(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType /*input*/, const at::Tensor& out) {
     launchSoftmax(kLogSoftmaxBackward, out, output, grad, dim);
   }
 };

@@ -1,11 +1,11 @@
 // Operators out of PyTorch's own structured classes: what its code generator writes for the devices in its tree.
 #pragma once
 
+#include "device/device.h"
 #include "ops/structured_output.h"
 
 #include <ATen/TensorIterator.h>
 #include <ATen/TensorMeta.h>
-#include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +18,32 @@ namespace openreg {
 
 /// The three forms of an operator: `y = f(x)`, `x.f_()` and `f(x, out=y)`.
 enum class Form { Functional, InPlace, Out };
+
+// LITERALINCLUDE START: CURRENT DEVICE
+/// A device guard for a hot path: c10::OptionalDeviceGuard finds the backend in a table and calls it three times, also
+/// where the device is current already, as it nearly always is.
+class CurrentDevice {
+ public:
+  CurrentDevice() = default;
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice() {
+    if (C10_UNLIKELY(before_ != now_)) {
+      (void)orSetDevice(before_);
+    }
+  }
+
+  void set(c10::DeviceIndex device) {
+    const auto before = exchangeDevice(device);
+    before_ = now_ < 0 ? before : before_;
+    now_ = device;
+  }
+
+ private:
+  c10::DeviceIndex before_ = -1;
+  c10::DeviceIndex now_ = -1;
+};
+// LITERALINCLUDE END: CURRENT DEVICE
 
 // LITERALINCLUDE START: STRUCTURED CALL
 /**
@@ -46,8 +72,8 @@ class StructuredCall final : public S {
   }
 
   /// For kernels that write these strides only: a given output with others gets its values by a copy in the end.
-  void set_output_strided(
-      int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, at::TensorOptions options) override {
+  void
+  set_output_strided(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, at::TensorOptions options) override {
     prepare(i, sizes, strides, options);
     if constexpr (form != Form::Functional) {
       if (given_[i]->strides() != strides) {
@@ -76,7 +102,7 @@ class StructuredCall final : public S {
 
  private:
   void prepare(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
-    guard_.reset_device(options.device()); // meta knows best where the operator happens; impl runs there, too
+    device_.set(options.device().index()); // meta knows best where the operator happens; impl runs there, too
     if constexpr (form == Form::Functional) {
       made_[i] = makeOutput(sizes, strides, options);
     } else if constexpr (form == Form::Out) {
@@ -86,9 +112,9 @@ class StructuredCall final : public S {
     }
   }
 
-  std::array<at::Tensor*, Outputs> given_;  // of the in-place and out forms
-  std::array<at::Tensor, Outputs> made_;    // outputs of the functional form; else what stands in place of a given one
-  c10::OptionalDeviceGuard guard_;
+  std::array<at::Tensor*, Outputs> given_; // of the in-place and out forms
+  std::array<at::Tensor, Outputs> made_;   // outputs of the functional form; else what stands in place of a given one
+  CurrentDevice device_;
 };
 // LITERALINCLUDE END: STRUCTURED CALL
 
@@ -133,7 +159,12 @@ struct Name {
  * @tparam name The operator's name, for errors. Classes built on TensorIterator need none: it compares devices itself.
  * @tparam Outputs How many tensors the operator returns.
  */
-template <class S, Name name = "", size_t Outputs = 1, class Meta = decltype(&S::meta), class = std::make_index_sequence<Outputs>>
+template <
+    class S,
+    Name name = "",
+    size_t Outputs = 1,
+    class Meta = decltype(&S::meta),
+    class = std::make_index_sequence<Outputs>>
 class Structured;
 
 template <class S, Name name, size_t Outputs, class R, class Base, class... A, size_t... I>

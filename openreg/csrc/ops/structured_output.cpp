@@ -15,9 +15,8 @@ at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::
   // Not at::empty: a trip through the dispatcher costs as much as the rest of a small operator.
   constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
   const auto type = c10::typeMetaToScalarType(options.dtype());
-  return strides.empty()
-             ? at::detail::empty_generic(sizes, allocator(), kKeys, type, options.memory_format_opt())
-             : at::detail::empty_strided_generic(sizes, strides, allocator(), kKeys, type);
+  return strides.empty() ? at::detail::empty_generic(sizes, allocator(), kKeys, type, options.memory_format_opt())
+                         : at::detail::empty_strided_generic(sizes, strides, allocator(), kKeys, type);
 }
 // LITERALINCLUDE END: MAKE OUTPUT
 
