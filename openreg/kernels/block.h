@@ -23,10 +23,12 @@ void store(DType dtype, char* to, int64_t stride, int64_t count, const C* from);
   _(Complex<float>)                                                                                                    \
   _(Complex<double>)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type takes none
 #define OPENREG_DECLARE(C)                                                                                             \
   extern template void load<C>(DType, const char*, int64_t, int64_t, C*);                                              \
   extern template void store<C>(DType, char*, int64_t, int64_t, const C*);
 OPENREG_FORALL_COMPUTE_TYPES(OPENREG_DECLARE)
 #undef OPENREG_DECLARE
+// NOLINTEND(bugprone-macro-parentheses)
 
 } // namespace openreg::kernels

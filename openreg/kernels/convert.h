@@ -83,7 +83,7 @@ constexpr To convert(From from) {
     const auto value = convert<Complex<float>>(from);
     return {toHalf(value.real()), toHalf(value.imag())};
   } else if constexpr (kIsComplex<To>) {
-    using Part = typename To::value_type;
+    using Part = To::value_type;
     if constexpr (kIsComplex<From>) {
       return To(static_cast<Part>(from.real()), static_cast<Part>(from.imag()));
     } else {

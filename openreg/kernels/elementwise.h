@@ -104,7 +104,7 @@ class Lane {
 template <class F>
 class ElementwiseKernel {
   using Call = Signature<decltype(&F::operator())>;
-  using Result = typename Call::Result;
+  using Result = Call::Result;
   template <size_t I>
   using Input = std::remove_cvref_t<std::tuple_element_t<I, typename Call::Inputs>>;
 

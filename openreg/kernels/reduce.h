@@ -33,7 +33,7 @@ struct AccumulatorOf<bool> {
   using Type = int64_t;
 };
 template <class C>
-using Accumulator = typename AccumulatorOf<C>::Type;
+using Accumulator = AccumulatorOf<C>::Type;
 
 /// Partial results of one reduction that are kept side by side, so that the loop over them becomes vector code.
 constexpr int kLanes = 32;

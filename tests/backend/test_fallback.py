@@ -462,7 +462,9 @@ def test_errors_of_the_cpus_kernel_keep_their_type_and_text(device: str) -> None
         lambda place: torch.multinomial(on(place, -torch.ones(3)), 1),
         lambda place: on(place, matrix(3)) & 1,
         lambda place: torch.zeros(2, device=place).sum(5),
-        lambda place: torch.nn.functional.multi_margin_loss(on(place, matrix(2, 3)), torch.tensor([0, 7], device=place)),
+        lambda place: torch.nn.functional.multi_margin_loss(
+            on(place, matrix(2, 3)), torch.tensor([0, 7], device=place)
+        ),
     ]
     for function in cases:
         expected, actual = error_of(function, "cpu"), error_of(function, device)

@@ -248,12 +248,15 @@ def test_the_out_form_writes_what_the_cpu_writes(device: str, layout: str, call:
 
     if OUT[layout] is None and call in ("mm", "addmm", "sum"):
         pytest.skip("the CPU itself reads what it has written")
+    refusal = None
     try:
         expected, memory, said = run("cpu")
     except RuntimeError as error:
-        with pytest.raises(type(error)) as caught:
+        refusal = error
+    if refusal is not None:
+        with pytest.raises(type(refusal)) as caught:
             run(device)
-        assert str(caught.value).splitlines()[0].split("(")[0] == str(error).splitlines()[0].split("(")[0]
+        assert str(caught.value).splitlines()[0].split("(")[0] == str(refusal).splitlines()[0].split("(")[0]
         return
     actual, my_memory, my_said = run(device)
     close(actual, expected)
@@ -282,13 +285,13 @@ def test_a_type_that_an_operator_lacks_is_the_cpus_error(device: str) -> None:
             call("cpu")
         with pytest.raises(NotImplementedError):
             call(device)
-    with pytest.raises(NotImplementedError, match="^\"log_softmax\" not implemented for 'Long'$"):
+    with pytest.raises(NotImplementedError, match=r"^\"log_softmax\" not implemented for 'Long'$"):
         torch.log_softmax(torch.arange(4).to(device), 0)
 
 
 def test_a_type_that_device_code_does_not_know_is_named(device: str) -> None:
     x = torch.ones(2, device=device).cpu().to(torch.float8_e4m3fn).to(device)
-    with pytest.raises(NotImplementedError, match="^\"mul\" not implemented for 'Float8_e4m3fn'$"):
+    with pytest.raises(NotImplementedError, match=r"^\"mul\" not implemented for 'Float8_e4m3fn'$"):
         x * x
 
 
@@ -468,7 +471,9 @@ MATRIX = {
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=name)
-@pytest.mark.parametrize("sizes", [(3, 4, 5), (1, 7, 1), (65, 33, 17), (5, 1, 6), (2, 0, 3), (0, 3, 2), (300, 3, 200)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(3, 4, 5), (1, 7, 1), (65, 33, 17), (5, 1, 6), (2, 0, 3), (0, 3, 2), (300, 3, 200)], ids=str
+)
 def test_products_equal_the_cpus(device: str, sizes: tuple[int, int, int], dtype: torch.dtype) -> None:
     m, k, n = sizes
     for left, right in itertools.product(MATRIX.values(), repeat=2):
@@ -521,14 +526,12 @@ def test_a_product_starts_no_thread_of_the_vendors_library(program: ProgramFunct
     assert said == "True None\n"
 
 
-# --------------------------------------------------------------------------------- losses, softmax, filling, derivatives
+# ----------------------------------------------------------------------- losses, softmax, filling, derivatives
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=name)
 @pytest.mark.parametrize("shape", [(), (5,), (3, 700), (700, 3), (2, 5, 4), (0, 3), (3, 0)], ids=str)
-def test_log_softmax_and_its_derivative_equal_the_cpus(
-    device: str, shape: tuple[int, ...], dtype: torch.dtype
-) -> None:
+def test_log_softmax_and_its_derivative_equal_the_cpus(device: str, shape: tuple[int, ...], dtype: torch.dtype) -> None:
     for dim in range(max(len(shape), 1)):
         for view in (lambda t: t, lambda t: t.transpose(0, -1).contiguous().transpose(0, -1) if t.dim() else t):
             x = view(numbers(dtype, *shape))
@@ -553,7 +556,10 @@ def test_nll_loss_and_its_derivative_equal_the_cpus(
     device: str, weighted: bool, reduction: str, dtype: torch.dtype
 ) -> None:
     cases = [(numbers(dtype, 9, 5), torch.tensor([0, 4, 1, -100, 2, 2, 3, 0, 1])), (numbers(dtype, 5), torch.tensor(3))]
-    cases += [(numbers(dtype, 0, 5), torch.zeros(0, dtype=torch.int64)), (numbers(dtype, 5, 9).t(), cases[0][1].clone())]
+    cases += [
+        (numbers(dtype, 0, 5), torch.zeros(0, dtype=torch.int64)),
+        (numbers(dtype, 5, 9).t(), cases[0][1].clone()),
+    ]
     cases += [(numbers(dtype, 3, 5), torch.tensor([4, 0, 1], dtype=torch.uint8))]
     for x, target in cases:
         results = []
@@ -570,7 +576,12 @@ def test_nll_loss_and_its_derivative_equal_the_cpus(
 @pytest.mark.parametrize("dtype", [torch.bool, *INTEGERS, torch.uint16, torch.float8_e5m2, *FLOATS, *COMPLEX], ids=name)
 def test_fill_writes_what_the_cpu_writes(device: str, dtype: torch.dtype) -> None:
     value = 2.5 if dtype.is_floating_point or dtype.is_complex else 1
-    for shape, view in (((6, 8), lambda t: t[1::2, ::3]), ((3,), lambda t: t), ((0, 2), lambda t: t), ((), lambda t: t)):
+    for shape, view in (
+        ((6, 8), lambda t: t[1::2, ::3]),
+        ((3,), lambda t: t),
+        ((0, 2), lambda t: t),
+        ((), lambda t: t),
+    ):
         expected, mine = torch.zeros(shape, dtype=dtype), torch.empty(shape, dtype=dtype, device=device).zero_()
         view(expected).fill_(value)
         view(mine).fill_(value)

@@ -70,7 +70,9 @@ def exact(sample: SampleInput) -> SampleInput:
 
 def narrow(value: Any, dtype: torch.dtype) -> Any:
     """Results with doubles as halves again."""
-    return tree_map(lambda leaf: leaf.to(dtype) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf, value)
+    return tree_map(
+        lambda leaf: leaf.to(dtype) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf, value
+    )
 
 
 def check(op: OpInfo, dtype: torch.dtype, cpu: SampleInput, device: SampleInput) -> None:

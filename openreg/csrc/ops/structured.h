@@ -172,7 +172,7 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
   template <size_t>
   using TensorRef = at::Tensor&;
   template <class T>
-  using Argument = typename Dispatched<T>::Type;
+  using Argument = Dispatched<T>::Type;
   static constexpr bool kIterates = std::is_base_of_v<at::TensorIteratorBase, S>;
   static_assert(kIterates || sizeof(name.value) > 1, "name the operator: Structured<Class, \"aten::mm\">");
 
