@@ -30,8 +30,15 @@ class Part(NamedTuple):
     pytest: bool = True
 
 
-WORKERS = ["-n", "2", "--dist", "loadgroup"]
-LONG = ["--ignore=tests/backend/test_opinfo.py", "--ignore=tests/steps/test_steps.py", "-m", "not sanitizer"]
+WORKERS = ["-n", "2"]
+MINIMAL = "tests/backend/test_minimal_set.py"
+LONG = [
+    "--ignore=tests/backend/test_opinfo.py",
+    f"--ignore={MINIMAL}",
+    "--ignore=tests/steps/test_steps.py",
+    "-m",
+    "not sanitizer",
+]
 PARTS = [
     Part("lint", "form of all files", ["tools/lint.py", "--all"], ["tools/lint.py"], pytest=False),
     Part("ladder", "steps, regions and chapters fit together", ["steps/check.py"], ["steps/check.py"], pytest=False),
@@ -50,9 +57,11 @@ PARTS = [
     Part(
         "backend",
         "the PyTorch side",
-        ["tests/backend", "-m", "not sanitizer", *WORKERS],
+        ["tests/backend", f"--ignore={MINIMAL}", "-m", "not sanitizer", *WORKERS],
         ["tests/backend", *LONG, *WORKERS],
     ),
+    # One process, as below: its tests share what they build.
+    Part("minimal", "step 02 without one of its operators, each in turn", [MINIMAL], None),
     # One process: the steps share what they build, and the compiler uses all cores.
     Part("steps", "each step: red before, green after", ["tests/steps"], ["tests/steps", *LONG]),
     Part("guide", "the guide: built, its Python and its links", ["tests/guide", *WORKERS], None),

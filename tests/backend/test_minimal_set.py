@@ -21,9 +21,6 @@ from typing import NamedTuple
 import pytest
 import torch
 
-# All in one process of pytest-xdist: they share what they build.
-pytestmark = pytest.mark.xdist_group("minimal_set")
-
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "tests" / "recorded"
 BUILD = ROOT / "build" / "minimal"
