@@ -30,7 +30,8 @@ class StridedLaunch {
    * @param iter Lives on one device of this backend and has at least one element.
    * @param type Type that the operands are converted to before anything is computed.
    * @param op Name of the operator, for errors.
-   * @throws c10::Error, c10::NotImplementedError for more dimensions or other types than kernels take.
+   * @throws c10::Error if there are more dimensions than kernels take.
+   * @throws c10::NotImplementedError for types that kernels don't know.
    */
   StridedLaunch(const at::TensorIteratorBase& iter, c10::ScalarType type, const char* op);
 
