@@ -38,6 +38,7 @@ void load(DType dtype, const char* from, int64_t stride, int64_t count, C* to) {
   });
 }
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a type takes none
 #define OPENREG_DEFINE(C) template void load<C>(DType, const char*, int64_t, int64_t, C*);
 OPENREG_FORALL_COMPUTE_TYPES(OPENREG_DEFINE)
 

@@ -38,6 +38,7 @@ void store(DType dtype, char* to, int64_t stride, int64_t count, const C* from) 
   });
 }
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a type takes none
 #define OPENREG_DEFINE(C) template void store<C>(DType, char*, int64_t, int64_t, const C*);
 OPENREG_FORALL_COMPUTE_TYPES(OPENREG_DEFINE)
 

@@ -16,8 +16,9 @@ namespace {
 const KernelFamily kClampMin("clamp_min");
 const KernelFamily kThreshold("threshold");
 
+// The stub's signature takes the number by value.
 void clampMinKernel(at::TensorIteratorBase& iter, c10::Scalar min) { // NOLINT(performance-unnecessary-value-param)
-  launchElementwise(kClampMin, iter, {min});
+  launchElementwise(kClampMin, iter, {min});                         // NOLINT(performance-unnecessary-value-param)
 }
 void thresholdKernel(at::TensorIteratorBase& iter, const c10::Scalar& threshold, const c10::Scalar& value) {
   launchElementwise(kThreshold, iter, {threshold, value});
