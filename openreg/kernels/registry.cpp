@@ -1,6 +1,7 @@
 // The list of kernels.
 #include "registry.h"
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,12 @@ std::vector<orKernelEntry>& entries() {
   return list;
 }
 
+/// The names that entries point to. A deque, because its elements stay where they are when it grows.
+std::deque<std::string>& names() {
+  static auto& list = *new std::deque<std::string>;
+  return list;
+}
+
 } // namespace
 
 std::span<const orKernelEntry> registered() {
@@ -21,7 +28,7 @@ std::span<const orKernelEntry> registered() {
 }
 
 const char* fullName(const char* name, ComputeType type) {
-  return (new std::string(std::string(name) + "." + computeTypeName(type)))->c_str();
+  return names().emplace_back(std::string(name) + "." + computeTypeName(type)).c_str();
 }
 
 void add(const orKernelEntry& entry) {

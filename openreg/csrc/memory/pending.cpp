@@ -31,7 +31,9 @@ std::vector<Block*> Pending::takePassed() {
 
 void Pending::wait() const noexcept {
   for (const auto& [stream, queue] : queues_) {
-    (void)orEventSynchronize(queue.back().first);
+    for (const auto& [event, block] : queue) { // not just the last: two threads that free may arrive here the other way
+      (void)orEventSynchronize(event);
+    }
   }
 }
 // LITERALINCLUDE END: PENDING FUNCTIONS

@@ -31,6 +31,8 @@ constexpr int kThreads = 6;
 constexpr c10::DeviceIndex kDevices = 2;
 constexpr size_t kStreams = 3; // of each device; a stream is a thread of the simulator
 constexpr size_t kSample = 4096;
+constexpr size_t kMost =
+    24; // blocks that one thread, or the table, holds: more than 64 MiB for all, far less than 2 GiB
 constexpr size_t kSizes[] = {1, 512, 700, 5000, 70'000, 1 << 20, (1 << 20) + 1, 3 << 20, 12 << 20};
 
 struct Held {
@@ -90,6 +92,9 @@ class Player {
   c10::Stream anyStream(c10::DeviceIndex device) { return streams[static_cast<size_t>(device)][below(kStreams)]; }
 
   void allocate() {
+    if (held_.size() >= kMost) {
+      drop();
+    }
     const auto device = static_cast<c10::DeviceIndex>(below(kDevices));
     const c10::DeviceGuard guard({kDeviceType, device});
     Held held;
@@ -148,13 +153,17 @@ class Player {
     held.mark = ++mark_ & 0x7f;
     write(held);
     const std::lock_guard lock(tableMutex);
+    if (table.size() >= kMost) {
+      std::swap(table[below(table.size())], table.back());
+      table.pop_back();
+    }
     table.push_back(std::move(held));
     ++passed;
   }
 
   void takeOver() {
     const std::lock_guard lock(tableMutex);
-    if (!table.empty()) {
+    if (!table.empty() && held_.size() < kMost) {
       held_.push_back(std::move(table.back()));
       table.pop_back();
     }
