@@ -131,7 +131,7 @@ class DrawKernel {
 template <class... D>
 class Draw {
  public:
-  explicit Draw(const char* name) {
+  OPENREG_IN_THIS_FILE explicit Draw(const char* name) {
     (add({fullName(name, kComputeTypeOf<typename D::Value>), &DrawKernel<D>::run, offsetof(StridedArgs, packed)}), ...);
   }
 };

@@ -1,6 +1,8 @@
 // Elementwise kernels out of functors: one line makes a functor the kernels "name.float", "name.int64" and so on.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -14,14 +16,36 @@
 
 namespace openreg::kernels {
 
-/// The loop itself: arrays of compute types, and nothing the vectoriser cannot see through.
+// LITERALINCLUDE START: APPLY
+/// The loop itself: arrays of compute types, and nothing the vectoriser cannot see through. What is left over of real
+/// numbers is made up to a whole vector: a function's vector form rounds in other ways than the one for single numbers,
+/// and a result must not depend on where in the tensor it is.
 template <class F, class R, class... A>
 OPENREG_MULTIVERSION void apply(F functor, int64_t count, R* out, const A*... in) {
+  constexpr int64_t kVector = (std::is_floating_point_v<A> || ...) ? 16 : 1;
+  const int64_t whole = count / kVector * kVector;
 #pragma GCC ivdep // `out` may be one of the inputs, but element by element that is no dependency.
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < whole; ++i) {
     out[i] = functor(in[i]...);
   }
+  if (kVector > 1 && whole < count) {
+    const auto last = [&](const auto* from) {
+      std::array<std::decay_t<decltype(*from)>, kVector> to;
+      for (int64_t i = 0; i < kVector; ++i) {
+        to[i] = from[std::min(whole + i, count - 1)];
+      }
+      return to;
+    };
+    std::array<R, kVector> results;
+    [&](const auto&... from) {
+      for (int64_t i = 0; i < kVector; ++i) {
+        results[i] = functor(from[i]...);
+      }
+    }(last(in)...);
+    std::copy_n(results.begin(), count - whole, out + whole);
+  }
 }
+// LITERALINCLUDE END: APPLY
 
 /// Which elements of which operand.
 struct Piece {
@@ -44,8 +68,8 @@ class Lane {
       kind_ = Kind::Constant;
       const int64_t count = std::min(kBlock, piece.end - piece.begin);
       load(operand_.dtype, data(), 0, count, block_);
-      if (std::is_same_v<C, int64_t> && operand_.dtype != piece.args.common) {
-        wrap(piece.args.common, count);
+      if (operand_.dtype != piece.args.common && computeTypeOf(piece.args.common) == kComputeTypeOf<C>) {
+        round(piece.args.common, count);
       }
     } else if (operand_.dtype == kDTypeOf<C> && (dims == 0 || (dims == 1 && strides[0] == sizeof(C)))) {
       kind_ = Kind::InPlace;
@@ -82,10 +106,11 @@ class Lane {
     return operand_.immediate != 0 ? reinterpret_cast<const char*>(operand_.value)
                                    : static_cast<const char*>(operand_.data);
   }
-  /// Single elements may be of a wider type than the one that promotion found: they wrap around before, not after.
-  void wrap(DType common, int64_t count) {
-    if (const int64_t size = elementSize(common); size < 8) {
-      char narrow[kBlock * 8];
+  /// Single elements may be of a wider type than the one that promotion found: they are rounded or wrap around before,
+  /// not after. 3.3 is what a half makes of it in `half == 3.3`.
+  void round(DType common, int64_t count) {
+    if (const int64_t size = elementSize(common); size < static_cast<int64_t>(sizeof(C))) {
+      char narrow[kBlock * sizeof(C)];
       store(common, narrow, size, count, block_);
       load(common, narrow, size, count, block_);
     }
@@ -143,7 +168,7 @@ class ElementwiseKernel {
 template <template <class> class F, class... C>
 class Elementwise {
  public:
-  explicit Elementwise(const char* name) {
+  OPENREG_IN_THIS_FILE explicit Elementwise(const char* name) {
     (add({fullName(name, kComputeTypeOf<C>), &ElementwiseKernel<F<C>>::run, offsetof(StridedArgs, packed)}), ...);
   }
 };

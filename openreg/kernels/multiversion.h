@@ -2,7 +2,8 @@
 #pragma once
 
 // In front of a function: the loader of the library picks the version that the processor can run. gcc only (clang has
-// no function templates in several versions), and not under sanitizers, whose run-time library is not up by then.
+// no function templates in several versions), and not under sanitizers, whose run-time library is not up by then. Keep
+// such functions static, or in an unnamed namespace: gcc shows the choice between versions to the whole process.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) &&               \
     !defined(__SANITIZE_THREAD__)
 #define OPENREG_MULTIVERSION __attribute__((target_clones("default", "arch=x86-64-v3")))

@@ -319,7 +319,7 @@ class ReduceKernel {
 template <template <class> class F, class... C>
 class Reduce {
  public:
-  explicit Reduce(const char* name) {
+  OPENREG_IN_THIS_FILE explicit Reduce(const char* name) {
     (add({fullName(name, kComputeTypeOf<C>), &ReduceKernel<F<C>, C>::run, offsetof(StridedArgs, packed)}), ...);
   }
 };

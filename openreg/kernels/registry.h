@@ -6,6 +6,10 @@
 #include "dtype.h"
 #include "openreg_kernel.h"
 
+// For constructors that register templates: their code stays in the file that calls them. gcc gives instances for
+// templates of an unnamed namespace one name in all files, and of two files' `Forward` the linker would keep one.
+#define OPENREG_IN_THIS_FILE [[gnu::always_inline]]
+
 namespace openreg::kernels {
 
 /// All that have been registered. Complete once the library is loaded.
@@ -33,7 +37,9 @@ class Register {
 template <class Args, template <class> class Kernel, class... C>
 class RegisterTypes {
  public:
-  explicit RegisterTypes(const char* name) { (Register<Args>(fullName(name, kComputeTypeOf<C>), Kernel<C>{}), ...); }
+  OPENREG_IN_THIS_FILE explicit RegisterTypes(const char* name) {
+    (Register<Args>(fullName(name, kComputeTypeOf<C>), Kernel<C>{}), ...);
+  }
 };
 
 } // namespace openreg::kernels

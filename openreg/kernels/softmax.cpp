@@ -1,11 +1,12 @@
-// The kernels "log_softmax.…" and "log_softmax_backward.…".
+// The kernels "softmax.…", "log_softmax.…" and their derivatives, "…_backward.…".
 #include "softmax.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
-#include "math.h"
 #include "reduce.h"
+#include "vector_math.h"
 
 namespace openreg::kernels {
 
@@ -49,6 +50,29 @@ OPENREG_MULTIVERSION void derive(int64_t count, C* grad, const C* y, C sum) {
   }
 }
 
+/// exp(x - offset) * factor: a softmax, where the factor is 1 / the sum of them.
+template <class C>
+OPENREG_MULTIVERSION void scaledExp(int64_t count, C* x, C offset, C factor) {
+  for (int64_t i = 0; i < count; ++i) {
+    x[i] = std::exp(x[i] - offset) * factor;
+  }
+}
+
+template <class C>
+OPENREG_MULTIVERSION void multiply(int64_t count, C* x, const C* y) {
+  for (int64_t i = 0; i < count; ++i) {
+    x[i] *= y[i];
+  }
+}
+
+/// (grad - sum) * y: the derivative of softmax, whose result y is.
+template <class C>
+OPENREG_MULTIVERSION void deriveSoftmax(int64_t count, C* grad, const C* y, C sum) {
+  for (int64_t i = 0; i < count; ++i) {
+    grad[i] = (grad[i] - sum) * y[i];
+  }
+}
+
 /// One of outer × inner softmaxes: `size` elements, `inner` apart.
 struct Line {
   const SoftmaxArgs& args;
@@ -80,26 +104,65 @@ struct Line {
   }
 };
 
+/// The largest element, and the sum of exp(x - largest).
 template <class C>
-void forward(const Line& line) {
+std::pair<C, C> largestAndSum(const Line& line, C* block) {
   const SoftmaxArgs& args = line.args;
-  C block[kBlock];
   const Largest<C> largest;
   Lanes lanes(largest);
   line.read(args.input, args.inputType, block, [&](C* x, int64_t at, int64_t count) { lanes.add(x, count, at); });
   const SumOfExp<C> sumOfExp{lanes.join()};
   Lanes sums(sumOfExp);
   line.read(args.input, args.inputType, block, [&](C* x, int64_t at, int64_t count) { sums.add(x, count, at); });
-  const C logOfSum = std::log(sums.join());
-  line.read(args.input, args.inputType, block, [&](C* x, int64_t at, int64_t count) {
-    subtract(count, x, sumOfExp.offset);
+  return {sumOfExp.offset, sums.join()};
+}
+
+template <class C>
+void softmax(const Line& line) {
+  const SoftmaxArgs& args = line.args;
+  C block[kBlock];
+  const auto [offset, sum] = largestAndSum(line, block);
+  line.read(args.input, args.inputType, block, [&, offset = offset, sum = sum](C* x, int64_t at, int64_t count) {
+    scaledExp(count, x, offset, C(1) / sum);
+    line.write(at, count, x);
+  });
+}
+
+template <class C>
+void softmaxBackward(const Line& line) {
+  const SoftmaxArgs& args = line.args;
+  C block[kBlock];
+  C result[kBlock];
+  const PlainSum<C> plainSum;
+  Lanes sums(plainSum);
+  line.read(args.grad, args.gradType, block, [&](C* grad, int64_t at, int64_t count) {
+    line.readPart(args.input, args.inputType, at, count, result);
+    multiply(count, grad, result);
+    sums.add(grad, count, at);
+  });
+  const C sum = sums.join();
+  line.read(args.grad, args.gradType, block, [&](C* grad, int64_t at, int64_t count) {
+    line.readPart(args.input, args.inputType, at, count, result);
+    deriveSoftmax(count, grad, result, sum);
+    line.write(at, count, grad);
+  });
+}
+
+template <class C>
+void logSoftmax(const Line& line) {
+  const SoftmaxArgs& args = line.args;
+  C block[kBlock];
+  const auto [offset, sum] = largestAndSum(line, block);
+  const C logOfSum = std::log(sum);
+  line.read(args.input, args.inputType, block, [&, offset = offset](C* x, int64_t at, int64_t count) {
+    subtract(count, x, offset);
     subtract(count, x, logOfSum);
     line.write(at, count, x);
   });
 }
 
 template <class C>
-void backward(const Line& line) {
+void logSoftmaxBackward(const Line& line) {
   const SoftmaxArgs& args = line.args;
   C block[kBlock];
   C result[kBlock];
@@ -129,12 +192,18 @@ struct SoftmaxKernel {
   }
 };
 template <class C>
-using Forward = SoftmaxKernel<&forward<C>>;
+using Softmax = SoftmaxKernel<&softmax<C>>;
 template <class C>
-using Backward = SoftmaxKernel<&backward<C>>;
+using SoftmaxBackward = SoftmaxKernel<&softmaxBackward<C>>;
+template <class C>
+using LogSoftmax = SoftmaxKernel<&logSoftmax<C>>;
+template <class C>
+using LogSoftmaxBackward = SoftmaxKernel<&logSoftmaxBackward<C>>;
 
-const RegisterTypes<SoftmaxArgs, Forward, float, double> kForward("log_softmax");
-const RegisterTypes<SoftmaxArgs, Backward, float, double> kBackward("log_softmax_backward");
+const RegisterTypes<SoftmaxArgs, Softmax, float, double> kSoftmax("softmax");
+const RegisterTypes<SoftmaxArgs, SoftmaxBackward, float, double> kSoftmaxBackward("softmax_backward");
+const RegisterTypes<SoftmaxArgs, LogSoftmax, float, double> kLogSoftmax("log_softmax");
+const RegisterTypes<SoftmaxArgs, LogSoftmaxBackward, float, double> kLogSoftmaxBackward("log_softmax_backward");
 
 } // namespace
 
