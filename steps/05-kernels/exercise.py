@@ -1,4 +1,4 @@
-"""hypot on the CPU today, and what would make it native: asked of the dispatcher, of the headers and of the counter."""
+"""nextafter on the CPU today, and what would make it native: asked of dispatcher, headers and counter."""
 
 from pathlib import Path
 
@@ -15,22 +15,24 @@ def kernels_for(operator: str) -> list[str]:
 
 
 # 1. Who serves it? The functional form is PyTorch's glue over .out, and .out has nothing for us.
-print("aten::hypot      ", *kernels_for("aten::hypot"))
-print("aten::hypot.out  ", *kernels_for("aten::hypot.out"))
+print("aten::nextafter      ", *kernels_for("aten::nextafter"))
+print("aten::nextafter.out  ", *kernels_for("aten::nextafter.out"))
 
 # 2. Which way fits? There is a structured class whose impl is the wheel's, and a stub: the first way.
-#        using Hypot = Structured<at::native::structured_hypot_out>;
-#        m.impl("hypot", Hypot::functional);  m.impl("hypot_", Hypot::inplace);  m.impl("hypot.out", Hypot::out);
-#        REGISTER_PRIVATEUSE1_DISPATCH(hypot_stub, &hypotKernel)
-native = (HEADERS / "ops" / "hypot_native.h").read_text()
+#        using Next = Structured<at::native::structured_nextafter_out>;
+#        m.impl("nextafter", Next::functional);
+#        m.impl("nextafter_", Next::inplace);
+#        m.impl("nextafter.out", Next::out);
+#        REGISTER_PRIVATEUSE1_DISPATCH(nextafter_stub, &nextafterKernel)
+native = (HEADERS / "ops" / "nextafter_native.h").read_text()
 binary = (HEADERS / "native" / "BinaryOps.h").read_text()
-print("structured class: ", "structured_hypot_out" in native)
-print("stub:             ", "hypot_stub" in binary)
+print("structured class:     ", "structured_nextafter_out" in native)
+print("stub:                 ", "nextafter_stub" in binary)
 
 # 3. What does it cost today? One fallback for each call, on which the host waits.
 x = torch.tensor([3.0, 5.0]).to("openreg")
 torch.openreg.reset_fallbacks()
-y = x.hypot(torch.tensor([4.0, 12.0]).to("openreg"))
+y = x.nextafter(torch.zeros(2).to("openreg"))
 served = torch.openreg.fallbacks()
-print("fallbacks:        ", served)
-assert y.tolist() == [5.0, 13.0]
+print("fallbacks:            ", served)
+assert y.tolist() == torch.tensor([3.0, 5.0]).nextafter(torch.zeros(2)).tolist()

@@ -77,4 +77,4 @@ def test_the_exercise_runs() -> None:
         [sys.executable, str(HERE / "exercise.py")], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "structured class:  True" in done.stdout
+    assert "structured class:      True" in done.stdout

@@ -2,6 +2,7 @@
 #include "ops/elementwise.h"
 #include "ops/structured.h"
 
+#include <ATen/OpMathType.h>
 #include <ATen/native/BinaryOps.h>
 #include <ATen/native/UnaryOps.h>
 #include <ATen/ops/add_native.h>
@@ -20,14 +21,18 @@ const KernelFamily kMultiply("mul");
 const KernelFamily kDivide("div");
 const KernelFamily kNegate("neg");
 
+// In the type that sums and products of the common type are computed in, so that a scalar is not rounded to half first.
+c10::ScalarType computeType(const at::TensorIteratorBase& iter) {
+  return at::toOpMathType(iter.common_dtype());
+}
 void addKernel(at::TensorIteratorBase& iter, const c10::Scalar& alpha) {
-  launchElementwise(kAdd, iter, {alpha});
+  launchElementwise(kAdd, iter, computeType(iter), {alpha});
 }
 void multiplyKernel(at::TensorIteratorBase& iter) {
-  launchElementwise(kMultiply, iter);
+  launchElementwise(kMultiply, iter, computeType(iter));
 }
 void divideKernel(at::TensorIteratorBase& iter) {
-  launchElementwise(kDivide, iter);
+  launchElementwise(kDivide, iter, computeType(iter));
 }
 void negateKernel(at::TensorIteratorBase& iter) {
   launchElementwise(kNegate, iter);

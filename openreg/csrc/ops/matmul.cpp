@@ -36,8 +36,9 @@ at::Tensor plain(const at::Tensor& matrix) {
 // LITERALINCLUDE END: MATRIX LAYOUT
 
 kernels::Matrix describe(const at::Tensor& matrix) {
+  const auto columnStride = matrix.size(-1) == 1 ? 1 : matrix.stride(-1); // of one column it is any number
   return {
-      const_cast<void*>(matrix.const_data_ptr()), matrix.stride(-2), matrix.stride(-1),
+      const_cast<void*>(matrix.const_data_ptr()), matrix.stride(-2), columnStride,
       matrix.dim() == 3 ? matrix.stride(0) : 0};
 }
 

@@ -1,6 +1,7 @@
-// log_softmax and its derivative.
+// log_softmax and its derivative, and what all softmaxes share.
+#include "ops/softmax.h"
+
 #include "ops/dtype.h"
-#include "ops/kernel_family.h"
 #include "ops/structured.h"
 
 #include <kernels/pointers.h>
@@ -13,13 +14,8 @@
 #include <torch/library.h>
 
 namespace openreg {
-namespace {
-
-const KernelFamily kLogSoftmax("log_softmax");
-const KernelFamily kLogSoftmaxBackward("log_softmax_backward");
 
 // LITERALINCLUDE START: LAUNCH SOFTMAX
-/// @param grad Undefined in the forward direction.
 void launchSoftmax(
     const KernelFamily& family, const at::Tensor& out, const at::Tensor& input, const at::Tensor& grad, int64_t dim) {
   const auto& kernel = family.get(input.scalar_type(), out.device().index());
@@ -57,6 +53,11 @@ void launchSoftmax(
   }
 }
 // LITERALINCLUDE END: LAUNCH SOFTMAX
+
+namespace {
+
+const KernelFamily kLogSoftmax("log_softmax");
+const KernelFamily kLogSoftmaxBackward("log_softmax_backward");
 
 struct LogSoftmaxImpl : at::meta::structured__log_softmax {
   void impl(const at::Tensor& self, int64_t dim, bool /*half_to_float*/, const at::Tensor& out) {

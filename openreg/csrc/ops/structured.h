@@ -127,6 +127,10 @@ template <>
 struct Dispatched<at::OptionalTensorRef> {
   using Type = const std::optional<at::Tensor>&;
 };
+template <>
+struct Dispatched<at::OptionalScalarRef> {
+  using Type = const std::optional<at::Scalar>&;
+};
 
 /// The argument as the meta function wants it.
 template <class T>
@@ -135,6 +139,9 @@ const T& asMetaWants(const T& argument) {
 }
 inline at::OptionalTensorRef asMetaWants(const std::optional<at::Tensor>& argument) {
   return argument.has_value() && argument->defined() ? at::OptionalTensorRef(*argument) : at::OptionalTensorRef();
+}
+inline at::OptionalScalarRef asMetaWants(const std::optional<at::Scalar>& argument) {
+  return argument.has_value() ? at::OptionalScalarRef(*argument) : at::OptionalScalarRef();
 }
 
 /// A string that can be a template's argument.

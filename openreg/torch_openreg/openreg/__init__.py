@@ -6,6 +6,7 @@ from .device import *
 from .device import _is_in_bad_fork, _lazy_init, is_initialized
 from .fallback import *
 from .memory import *
+from .operators import *
 from .pinned import *
 from .random import *
 from .stream import *

@@ -1,0 +1,98 @@
+// Batch normalisation, with and without running values.
+#include "ops/batch_norm.h"
+#include "ops/arrays.h"
+
+#include <kernels/normalization.h>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/DeviceGuard.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+namespace openreg {
+namespace {
+
+using kernels::BatchNormArgs;
+
+const KernelFamily kBatchNorm("batch_norm");
+
+using Outputs = std::tuple<at::Tensor&, at::Tensor&, at::Tensor&>;
+
+Outputs batchNormOut(
+    const at::Tensor& input,
+    const OptionalTensor& weight,
+    const OptionalTensor& bias,
+    const OptionalTensor& runningMean,
+    const OptionalTensor& runningVar,
+    bool training,
+    double momentum,
+    double eps,
+    at::Tensor& out,
+    at::Tensor& mean,
+    at::Tensor& invstd) {
+  const auto type = checkParameters("aten::native_batch_norm", input, {&weight, &bias, &runningMean, &runningVar});
+  TORCH_CHECK(
+      training || (isGiven(runningMean) && isGiven(runningVar)),
+      "batch_norm: expected running_mean and running_var to be given in evaluation mode");
+  TORCH_CHECK(
+      !training || input.numel() > 0,
+      "input tensor must have at least one element, but got input_sizes = ", input.sizes());
+  const c10::DeviceGuard guard(input.device());
+  BatchNormArgs args{};
+  describe(args, input);
+  args.training = training ? 1 : 0;
+  args.momentum = momentum;
+  args.eps = eps;
+  resizeOutput(out, input.sizes(), {}, input.options());
+  const auto kept = training ? input.size(1) : 0; // In evaluation, nothing that is not known.
+  resizeOutput(mean, kept, {}, input.options().dtype(type));
+  resizeOutput(invstd, kept, {}, input.options().dtype(type));
+  const ArrayOutput output(out), saveMean(mean), saveInvstd(invstd);
+  const auto runningMeanArray = asArray(runningMean), runningVarArray = asArray(runningVar);
+  launchOverArrays(
+      kBatchNorm, input, args,
+      {reads(offsetof(BatchNormArgs, input), asArray(input)), writes(offsetof(BatchNormArgs, output), output.array()),
+       reads(offsetof(BatchNormArgs, weight), asArray(weight)), reads(offsetof(BatchNormArgs, bias), asArray(bias)),
+       writes(offsetof(BatchNormArgs, runningMean), runningMeanArray),
+       writes(offsetof(BatchNormArgs, runningVar), runningVarArray),
+       writes(offsetof(BatchNormArgs, mean), saveMean.array()),
+       writes(offsetof(BatchNormArgs, invstd), saveInvstd.array())});
+  output.finish();
+  saveMean.finish();
+  saveInvstd.finish();
+  const auto keep = [training](const OptionalTensor& running, const at::Tensor& array) {
+    if (training && isGiven(running) && !array.is_same(*running)) {
+      running->copy_(array);
+    }
+  };
+  keep(runningMean, runningMeanArray);
+  keep(runningVar, runningVarArray);
+  return {out, mean, invstd};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNorm(
+    const at::Tensor& input,
+    const OptionalTensor& weight,
+    const OptionalTensor& bias,
+    const OptionalTensor& runningMean,
+    const OptionalTensor& runningVar,
+    bool training,
+    double momentum,
+    double eps) {
+  auto out = at::empty_like(input, input.suggest_memory_format());
+  const auto type = checkParameters("aten::native_batch_norm", input, {&weight, &bias, &runningMean, &runningVar});
+  auto mean = at::empty({0}, input.options().dtype(type));
+  auto invstd = at::empty({0}, input.options().dtype(type));
+  batchNormOut(input, weight, bias, runningMean, runningVar, training, momentum, eps, out, mean, invstd);
+  return {out, mean, invstd};
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("native_batch_norm", batchNorm);
+  m.impl("native_batch_norm.out", batchNormOut);
+}
+
+} // namespace
+} // namespace openreg

@@ -1,0 +1,72 @@
+// The derivative of batch normalisation.
+#include "ops/arrays.h"
+#include "ops/batch_norm.h"
+
+#include <kernels/normalization.h>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/DeviceGuard.h>
+#include <torch/library.h>
+
+#include <array>
+#include <tuple>
+
+namespace openreg {
+namespace {
+
+using kernels::BatchNormBackwardArgs;
+
+const KernelFamily kBatchNormBackward("batch_norm_backward");
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
+    const at::Tensor& gradOutput,
+    const at::Tensor& input,
+    const OptionalTensor& weight,
+    const OptionalTensor& runningMean,
+    const OptionalTensor& runningVar,
+    const OptionalTensor& saveMean,
+    const OptionalTensor& saveInvstd,
+    bool training,
+    double eps,
+    std::array<bool, 3> outputMask) {
+  const auto type = checkParameters("aten::native_batch_norm_backward", input, {&weight, &runningMean, &runningVar});
+  const c10::DeviceGuard guard(input.device());
+  BatchNormBackwardArgs args{};
+  describe(args, input);
+  args.training = training ? 1 : 0;
+  const auto parameters = input.options().dtype(isGiven(weight) ? weight->scalar_type() : type);
+  std::array<at::Tensor, 3> grads;
+  if (outputMask[0]) {
+    grads[0] = at::empty_like(input, input.suggest_memory_format());
+  }
+  if (outputMask[1]) {
+    grads[1] = at::empty({input.size(1)}, parameters);
+  }
+  if (outputMask[2]) {
+    grads[2] = at::empty({input.size(1)}, parameters);
+  }
+  const ArrayOutput gradInput(grads[0]), gradWeight(grads[1]), gradBias(grads[2]);
+  const auto mean = asArray(training ? saveMean : runningMean);
+  const auto invstd = training ? asArray(saveInvstd) : asArray(runningVar).add(eps).rsqrt();
+  launchOverArrays(
+      kBatchNormBackward, input, args,
+      {reads(offsetof(BatchNormBackwardArgs, gradOutput), asArray(gradOutput)),
+       reads(offsetof(BatchNormBackwardArgs, input), asArray(input)),
+       reads(offsetof(BatchNormBackwardArgs, weight), asArray(weight)),
+       reads(offsetof(BatchNormBackwardArgs, mean), mean), reads(offsetof(BatchNormBackwardArgs, invstd), invstd),
+       writes(offsetof(BatchNormBackwardArgs, gradInput), gradInput.array()),
+       writes(offsetof(BatchNormBackwardArgs, gradWeight), gradWeight.array()),
+       writes(offsetof(BatchNormBackwardArgs, gradBias), gradBias.array())});
+  gradInput.finish();
+  gradWeight.finish();
+  gradBias.finish();
+  return {grads[0], grads[1], grads[2]};
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("native_batch_norm_backward", batchNormBackward);
+}
+
+} // namespace
+} // namespace openreg

@@ -1,0 +1,27 @@
+// equal: whether two tensors have the same elements.
+#include "ops/structured_output.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/eq.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+/// Blocks until the device has compared them: the answer is a bool of the host.
+bool equal(const at::Tensor& self, const at::Tensor& other) {
+  SameDevice check("aten::equal");
+  check.next(self);
+  check.next(other);
+  TORCH_CHECK(
+      self.scalar_type() == other.scalar_type(), "Expected all tensors to have the same dtype, but got ",
+      self.scalar_type(), " and ", other.scalar_type());
+  return self.sizes() == other.sizes() && (self.numel() == 0 || at::eq(self, other).all().item<bool>());
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("equal", equal);
+}
+
+} // namespace
+} // namespace openreg

@@ -1,0 +1,96 @@
+// Group normalisation: PyTorch's functions check the arguments and make the outputs; the computing is ours.
+#include "ops/arrays.h"
+
+#include <kernels/normalization.h>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/native/group_norm.h>
+#include <ATen/ops/native_group_norm_backward_native.h>
+#include <ATen/ops/native_group_norm_native.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+using kernels::GroupNormArgs;
+using kernels::GroupNormBackwardArgs;
+
+const KernelFamily kGroupNorm("group_norm");
+const KernelFamily kGroupNormBackward("group_norm_backward");
+
+void groupNorm(
+    const at::Tensor& input,
+    const at::Tensor& weight,
+    const at::Tensor& bias,
+    int64_t batch,
+    int64_t channels,
+    int64_t positions,
+    int64_t groups,
+    double eps,
+    at::Tensor& out,
+    at::Tensor& mean,
+    at::Tensor& rstd) {
+  GroupNormArgs args{};
+  args.batch = batch;
+  args.groups = groups;
+  args.channels = channels / groups;
+  args.positions = positions;
+  args.eps = eps;
+  const ArrayOutput output(out), saveMean(mean), saveRstd(rstd);
+  launchOverArrays(
+      kGroupNorm, input, args,
+      {reads(offsetof(GroupNormArgs, input), asArray(input)), writes(offsetof(GroupNormArgs, output), output.array()),
+       reads(offsetof(GroupNormArgs, weight), asArray(weight)), reads(offsetof(GroupNormArgs, bias), asArray(bias)),
+       writes(offsetof(GroupNormArgs, mean), saveMean.array()),
+       writes(offsetof(GroupNormArgs, rstd), saveRstd.array())});
+  output.finish();
+  saveMean.finish();
+  saveRstd.finish();
+}
+
+void groupNormBackward(
+    const at::Tensor& gradOutput,
+    const at::Tensor& input,
+    const at::Tensor& mean,
+    const at::Tensor& rstd,
+    const at::Tensor& weight,
+    int64_t batch,
+    int64_t channels,
+    int64_t positions,
+    int64_t groups,
+    at::Tensor& gradInput,
+    at::Tensor& gradWeight,
+    at::Tensor& gradBias) {
+  GroupNormBackwardArgs args{};
+  args.batch = batch;
+  args.groups = groups;
+  args.channels = channels / groups;
+  args.positions = positions;
+  const ArrayOutput toInput(gradInput), toWeight(gradWeight), toBias(gradBias);
+  launchOverArrays(
+      kGroupNormBackward, input, args,
+      {reads(offsetof(GroupNormBackwardArgs, gradOutput), asArray(gradOutput)),
+       reads(offsetof(GroupNormBackwardArgs, input), asArray(input)),
+       reads(offsetof(GroupNormBackwardArgs, weight), asArray(weight)),
+       reads(offsetof(GroupNormBackwardArgs, mean), asArray(mean)),
+       reads(offsetof(GroupNormBackwardArgs, rstd), asArray(rstd)),
+       writes(offsetof(GroupNormBackwardArgs, gradInput), toInput.array()),
+       writes(offsetof(GroupNormBackwardArgs, gradWeight), toWeight.array()),
+       writes(offsetof(GroupNormBackwardArgs, gradBias), toBias.array())});
+  toInput.finish();
+  toWeight.finish();
+  toBias.finish();
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("native_group_norm", at::native::native_group_norm);
+  m.impl("native_group_norm_backward", at::native::native_group_norm_backward);
+}
+
+} // namespace
+} // namespace openreg
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(GroupNormKernel, &openreg::groupNorm)
+REGISTER_PRIVATEUSE1_DISPATCH(GroupNormBackwardKernel, &openreg::groupNormBackward)
+} // namespace at::native

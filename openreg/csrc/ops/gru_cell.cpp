@@ -1,0 +1,76 @@
+// The cell of a GRU, as that of an LSTM.
+#include "ops/recurrent.h"
+
+#include <kernels/recurrent.h>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+namespace openreg {
+namespace {
+
+using OptionalTensor = std::optional<at::Tensor>;
+using TwoTensors = std::tuple<at::Tensor, at::Tensor>;
+using FiveTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+
+const KernelFamily kGruCell("gru_cell");
+const KernelFamily kGruCellBackward("gru_cell_backward");
+
+TwoTensors gruCell(
+    const at::Tensor& inputGates,
+    const at::Tensor& hiddenGates,
+    const at::Tensor& hidden,
+    const OptionalTensor& inputBias,
+    const OptionalTensor& hiddenBias) {
+  using Args = kernels::GruCellArgs;
+  const auto args =
+      describe<Args>("aten::_thnn_fused_gru_cell", 3, inputGates, hiddenGates, hidden, inputBias, hiddenBias);
+  const c10::DeviceGuard guard(inputGates.device());
+  const auto newHidden = at::empty_like(hidden, at::MemoryFormat::Contiguous);
+  const auto kept = at::empty({args.rows, 5 * args.size}, hidden.options());
+  const ArrayOutput hiddenOut(newHidden), keptOut(kept);
+  launchOverArrays(
+      kGruCell, inputGates, args,
+      {reads(offsetof(Args, inputGates), asArray(inputGates)), reads(offsetof(Args, hiddenGates), asArray(hiddenGates)),
+       reads(offsetof(Args, inputBias), asArray(inputBias)), reads(offsetof(Args, hiddenBias), asArray(hiddenBias)),
+       reads(offsetof(Args, hidden), asArray(hidden)), writes(offsetof(Args, newHidden), hiddenOut.array()),
+       writes(offsetof(Args, kept), keptOut.array())});
+  hiddenOut.finish();
+  keptOut.finish();
+  return {newHidden, kept};
+}
+
+FiveTensors gruCellBackward(const at::Tensor& gradHidden, const at::Tensor& kept, bool hasBias) {
+  using Args = kernels::GruCellBackwardArgs;
+  const c10::DeviceGuard guard(gradHidden.device());
+  Args args{};
+  args.rows = gradHidden.size(0);
+  args.size = gradHidden.size(1);
+  const auto gradInput = at::empty({args.rows, 3 * args.size}, gradHidden.options());
+  const auto gradHiddenGates = at::empty_like(gradInput);
+  const auto gradOldHidden = at::empty_like(gradHidden, at::MemoryFormat::Contiguous);
+  const ArrayOutput inputOut(gradInput), gatesOut(gradHiddenGates), hiddenOut(gradOldHidden);
+  launchOverArrays(
+      kGruCellBackward, gradHidden, args,
+      {reads(offsetof(Args, gradHidden), asArray(gradHidden)), reads(offsetof(Args, kept), asArray(kept)),
+       writes(offsetof(Args, gradInputGates), inputOut.array()),
+       writes(offsetof(Args, gradHiddenGates), gatesOut.array()),
+       writes(offsetof(Args, gradOldHidden), hiddenOut.array())});
+  inputOut.finish();
+  gatesOut.finish();
+  hiddenOut.finish();
+  return {
+      gradInput, gradHiddenGates, gradOldHidden, hasBias ? gradInput.sum(0) : at::Tensor(),
+      hasBias ? gradHiddenGates.sum(0) : at::Tensor()};
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_thnn_fused_gru_cell", gruCell);
+  m.impl("_thnn_fused_gru_cell_backward", gruCellBackward);
+}
+
+} // namespace
+} // namespace openreg

@@ -1,0 +1,86 @@
+// The kernels of margin losses, and what becomes of a batch's losses.
+#include "ops/margin_loss.h"
+#include "ops/arrays.h"
+
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/DeviceGuard.h>
+
+namespace openreg {
+namespace {
+
+using kernels::MarginLossArgs;
+
+const KernelFamily kForward("margin_loss");
+const KernelFamily kBackward("margin_loss_backward");
+
+} // namespace
+
+MarginLossArgs describeMarginLoss(const at::Tensor& input, const at::Tensor& target, bool multilabel) {
+  const auto dims = input.dim();
+  TORCH_CHECK(
+      (dims == 2 && input.size(1) != 0) || (dims == 1 && input.size(0) != 0) || dims == 0,
+      "Expected non-empty vector or matrix with optional 0-dim batch size, but got: ", input.sizes());
+  MarginLossArgs args{};
+  args.rows = dims == 2 ? input.size(0) : 1;
+  args.classes = dims == 0 ? 1 : input.size(-1);
+  args.targets = multilabel ? args.classes : 1;
+  args.power = 1;
+  args.margin = 1;
+  const bool fits = target.dim() == (multilabel ? dims : dims - 1) || (target.dim() <= 1 && dims <= 1);
+  TORCH_CHECK(
+      fits && target.numel() == args.rows * args.targets && (target.dim() < 2 || target.size(0) == args.rows),
+      "inconsistent target size: ", target.sizes(), " for input of size: ", input.sizes());
+  TORCH_CHECK(target.scalar_type() == at::kLong, "expected scalar type Long but found ", target.scalar_type());
+  return args;
+}
+
+at::Tensor marginLoss(
+    const MarginLossArgs& args,
+    const at::Tensor& input,
+    const at::Tensor& target,
+    const OptionalTensor& weight,
+    int64_t reduction,
+    const at::Tensor& isTarget) {
+  const c10::DeviceGuard guard(input.device());
+  const auto losses = at::empty({args.rows}, input.options());
+  const ArrayOutput lossOut(losses), isTargetOut(isTarget);
+  launchOverArrays(
+      kForward, input, args,
+      {reads(offsetof(MarginLossArgs, input), asArray(input)),
+       reads(offsetof(MarginLossArgs, target), target.contiguous()),
+       reads(offsetof(MarginLossArgs, weight), asArray(weight)),
+       writes(offsetof(MarginLossArgs, loss), lossOut.array()),
+       writes(offsetof(MarginLossArgs, isTarget), isTargetOut.array())});
+  lossOut.finish();
+  isTargetOut.finish();
+  if (reduction == at::Reduction::None) {
+    return input.dim() < 2 ? losses.view({}) : losses;
+  }
+  return reduction == at::Reduction::Mean ? losses.mean() : losses.sum();
+}
+
+at::Tensor marginLossBackward(
+    const MarginLossArgs& args,
+    const at::Tensor& gradOutput,
+    const at::Tensor& input,
+    const at::Tensor& target,
+    const OptionalTensor& weight,
+    int64_t reduction) {
+  const c10::DeviceGuard guard(input.device());
+  const auto grad = reduction == at::Reduction::Mean ? gradOutput.div(args.rows) : gradOutput;
+  const auto gradInput = at::empty_like(input, at::MemoryFormat::Contiguous);
+  const ArrayOutput output(gradInput);
+  launchOverArrays(
+      kBackward, input, args,
+      {reads(offsetof(MarginLossArgs, input), asArray(input)),
+       reads(offsetof(MarginLossArgs, target), target.contiguous()),
+       reads(offsetof(MarginLossArgs, weight), asArray(weight)),
+       reads(offsetof(MarginLossArgs, loss), asArray(grad.expand({args.rows}))),
+       writes(offsetof(MarginLossArgs, gradInput), output.array())});
+  output.finish();
+  return gradInput;
+}
+
+} // namespace openreg

@@ -1,0 +1,25 @@
+// narrow_copy into a given output; PyTorch's default serves the other form, only.
+#include "ops/structured_output.h"
+
+#include <c10/core/DeviceGuard.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+at::Tensor& narrowCopyOut(const at::Tensor& self, int64_t dim, c10::SymInt start, c10::SymInt length, at::Tensor& out) {
+  SameDevice check("aten::narrow_copy");
+  check.next(self);
+  check.next(out);
+  const c10::DeviceGuard guard(self.device());
+  const auto part = self.narrow_symint(dim, std::move(start), std::move(length));
+  resizeOutput(out, part.sizes(), {}, part.options());
+  return out.copy_(part);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("narrow_copy.out", narrowCopyOut);
+}
+
+} // namespace
+} // namespace openreg

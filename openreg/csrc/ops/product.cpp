@@ -1,0 +1,44 @@
+// Products, sums without NaN, counts, and whether any or all elements are true.
+#include "ops/forms.h"
+#include "ops/reduce_stub.h"
+
+#include <ATen/native/ReduceOps.h>
+#include <ATen/ops/all_native.h>
+#include <ATen/ops/any_native.h>
+#include <ATen/ops/count_nonzero_native.h>
+#include <ATen/ops/nansum_native.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/prod_native.h>
+#include <ATen/ops/sum.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+at::Tensor countNonzero(const at::Tensor& self, at::IntArrayRef dim) {
+  return at::sum(self.ne(0), dim);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  implForms<Structured<at::native::structured_all_out, "aten::all.dim">>(m, "all", {"dim", "out"});
+  implForms<Structured<at::native::structured_all_dims_out, "aten::all.dims">>(m, "all", {"dims", "dims_out"});
+  implForms<Structured<at::native::structured_all_all_out, "aten::all">>(m, "all", {"", "all_out"});
+  implForms<Structured<at::native::structured_any_out, "aten::any.dim">>(m, "any", {"dim", "out"});
+  implForms<Structured<at::native::structured_any_dims_out, "aten::any.dims">>(m, "any", {"dims", "dims_out"});
+  implForms<Structured<at::native::structured_any_all_out, "aten::any">>(m, "any", {"", "all_out"});
+  implForms<Structured<at::native::structured_prod_out, "aten::prod.dim_int">>(m, "prod", {"dim_int", "int_out"});
+  m.impl("prod", at::native::prod);
+  m.impl("nansum", at::native::nansum);
+  m.impl("nansum.out", at::native::nansum_out);
+  m.impl("count_nonzero.dim_IntList", countNonzero);
+}
+
+} // namespace
+} // namespace openreg
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(and_stub, &openreg::reduceStub<"all">)
+REGISTER_PRIVATEUSE1_DISPATCH(or_stub, &openreg::reduceStub<"any">)
+REGISTER_PRIVATEUSE1_DISPATCH(prod_stub, &openreg::reduceStub<"prod">)
+REGISTER_PRIVATEUSE1_DISPATCH(nansum_stub, &openreg::reduceStub<"nansum">)
+} // namespace at::native
