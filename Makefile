@@ -35,6 +35,10 @@ build: $(STAMPS)/build  ## Build the libraries and install the package into .ven
 test: $(STAMPS)/build  ## Everything the tests hold; PART="backend steps" runs only these
 	@$(PYTHON_HERE) tools/test.py $(PART)
 
+.PHONY: test-all
+test-all: $(STAMPS)/build  ## The same, and operators with all their samples and data types
+	@$(PYTHON_HERE) tools/test.py --all $(PART)
+
 .PHONY: check
 check: $(STAMPS)/build  ## What one runs while working: up to 5 minutes
 	@$(PYTHON_HERE) tools/test.py --quick $(PART)
@@ -73,7 +77,7 @@ clean:  ## Remove what was built; .venv stays
 
 .PHONY: help
 help:  ## This list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 .venv/ready: pyproject.toml tools/setup.sh tools/environment.py
 	@sh tools/setup.sh

@@ -17,6 +17,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "sanitizer: builds and runs a program under a sanitizer, which takes its time")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the switch of `make test-all`."""
+    parser.addoption("--all-samples", action="store_true", help="run operators with all their samples and data types")
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Names the package under test and the driver."""
     found = importlib.util.find_spec("torch_openreg")

@@ -2,6 +2,7 @@
 
     python tools/test.py                  everything                                  (make test)
     python tools/test.py --quick          the part one runs while working             (make check)
+    python tools/test.py --all            with every sample of every operator         (make test-all)
     python tools/test.py backend steps    these parts                                 (make test PART="backend steps")
 
 A part that fails doesn't keep the others from running. The last line counts the tests of all parts.
@@ -28,16 +29,24 @@ class Part(NamedTuple):
     command: list[str]
     quick: list[str] | None  # what `make check` runs of it, if anything
     pytest: bool = True
+    more: str = ""  # what `make test-all` says in addition
 
 
 WORKERS = ["-n", "2"]
 MINIMAL = "tests/backend/test_minimal_set.py"
 LONG = [
-    "--ignore=tests/backend/test_opinfo.py",
-    f"--ignore={MINIMAL}",
-    "--ignore=tests/steps/test_steps.py",
-    "-m",
-    "not sanitizer",
+    *(
+        f"--ignore=tests/{file}.py"
+        for file in (
+            "backend/test_composites",
+            "backend/test_minimal_set",
+            "backend/test_opinfo",
+            "backend/test_operator_errors",
+            "backend/test_operator_samples",
+            "steps/test_steps",
+        )
+    ),
+    *("-m", "not sanitizer"),
 ]
 PARTS = [
     Part("lint", "form of all files", ["tools/lint.py", "--all"], ["tools/lint.py"], pytest=False),
@@ -59,6 +68,7 @@ PARTS = [
         "the PyTorch side",
         ["tests/backend", f"--ignore={MINIMAL}", "-m", "not sanitizer", *WORKERS],
         ["tests/backend", *LONG, *WORKERS],
+        more="--all-samples",
     ),
     # One process, as below: its tests share what they build.
     Part("minimal", "step 02 without one of its operators, each in turn", [MINIMAL], None),
@@ -90,9 +100,10 @@ def count(report: Path, ok: bool) -> tuple[int, int, int]:
     return total["tests"] - failed - total["skipped"], max(failed, int(not ok)), total["skipped"]
 
 
-def run(part: Part, quick: bool) -> Result:
+def run(part: Part, quick: bool, everything: bool) -> Result:
     """Runs one part, its output shown as it comes."""
     arguments = part.quick if quick and part.quick else part.command
+    arguments = [*arguments, part.more] if everything and part.more else arguments
     report = RESULTS / f"{part.name}.xml"
     report.unlink(missing_ok=True)
     if part.pytest:
@@ -128,6 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help="a part; all by default")
     parser.add_argument("--quick", action="store_true", help="leave out what takes long")
+    parser.add_argument("--all", action="store_true", help="run operators with all their samples and data types")
     given = parser.parse_args()
     names = [part.name for part in PARTS]
     if unknown := set(given.parts).difference(names):
@@ -135,7 +147,7 @@ def main() -> None:
     wanted = given.parts or [part.name for part in PARTS if part.quick or not given.quick]
     chosen = [part for part in PARTS if part.name in wanted]
     RESULTS.mkdir(parents=True, exist_ok=True)
-    results = [run(part, given.quick) for part in chosen]
+    results = [run(part, given.quick, given.all) for part in chosen]
     print(f"\n{summarize(results)}")
     sys.exit(not all(result.ok for result in results))
 

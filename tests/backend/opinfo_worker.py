@@ -6,6 +6,7 @@ line of JSON with the names of all entries, then for each name that it reads one
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -16,12 +17,20 @@ from typing import Any
 
 import torch
 import torch_openreg  # noqa: F401
+from comparison import (
+    DEVICE,
+    WIDE,
+    Difference,
+    compare,
+    compare_with_exact,
+    copied,
+    copy_values,
+    tensors_of,
+)
 from torch.testing._internal.common_device_type import toleranceOverride
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
-from torch.utils._pytree import tree_flatten, tree_map
 
-DEVICE = torch.device("openreg:0")
 SEED = 20
 
 # Their results are memory that nobody has written: all but the values is compared.
@@ -34,6 +43,11 @@ UNINITIALIZED = {
     "new_empty_strided",
 }
 
+# Results, and the inputs' gradients.
+Run = tuple[Any, list[torch.Tensor | None]]
+
+# Their results are on the CPU unless a sample says otherwise.
+
 # The first that the CPU supports is the one that is run.
 PREFERRED_DTYPES = (torch.float32, torch.float64, torch.complex64, torch.int64, torch.bool)
 
@@ -43,108 +57,73 @@ def entry_name(op: OpInfo) -> str:
     return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
 
 
-class Difference(Exception):
-    """The two devices disagree."""
-
-
-def samples(op: OpInfo, dtype: torch.dtype) -> tuple[SampleInput, SampleInput]:
-    """An entry's first sample on the CPU, and on openreg."""
-    return next(all_samples(op, dtype))
-
-
-def all_samples(op: OpInfo, dtype: torch.dtype) -> Iterator[tuple[SampleInput, SampleInput]]:
-    """An entry's samples on the CPU, and on openreg.
+def samples(op: OpInfo, dtype: torch.dtype, count: int | None = 1) -> list[tuple[SampleInput, SampleInput]]:
+    """Samples of an entry, each on the CPU and on openreg.
 
     The entry itself makes both, because it knows which tensors and arguments belong on the CPU whatever the device. The
     values are those of the CPU's sample. What is one tensor there is one tensor here.
+
+    Args:
+        op: The entry.
+        dtype: Data type of the samples.
+        count: How many, spread over those that there are; None for all. One is the first.
     """
     grad = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
     made = []
     for device in ("cpu", str(DEVICE)):
         torch.manual_seed(SEED)
-        made.append(iter(op.sample_inputs(device, dtype, requires_grad=grad)))
-    for cpu, device_made in zip(*made, strict=True):
-        yield cpu, like(cpu, device_made)
+        made.append(list(itertools.islice(op.sample_inputs(device, dtype, requires_grad=grad), count and 8 * count)))
+    chosen = range(0, len(made[0]), -(-len(made[0]) // count) if count and made[0] else 1)
+    # Copies on the CPU, too: samples may share tensors, and operators write to them.
+    return [tuple(copy_values(made[0][number], on[number]) for on in made) for number in chosen]
 
 
-def like(cpu: SampleInput, device_made: SampleInput) -> SampleInput:
-    """A sample with the values of the one and the devices of the other."""
-    copies: dict[int, torch.Tensor] = {}
-
-    def convert(here: Any, there: Any) -> Any:
-        if isinstance(here, (int, float, complex)):
-            return here  # an entry may draw numbers, too
-        if not isinstance(here, torch.Tensor):
-            return there
-        if id(here) not in copies:
-            copies[id(here)] = here.detach().to(there.device).requires_grad_(here.requires_grad)
-        return copies[id(here)]
-
-    def parts(sample: SampleInput) -> tuple[Any, ...]:
-        return sample.input, sample.args, sample.kwargs
-
-    first, args, kwargs = tree_map(convert, parts(cpu), parts(device_made))
-    return SampleInput(first, args=args, kwargs=kwargs, output_process_fn_grad=cpu.output_process_fn_grad)
-
-
-def tensors_of(value: Any) -> list[torch.Tensor]:
-    """All tensors in a nest of containers."""
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
-
-
-def run(op: OpInfo, sample: SampleInput) -> tuple[Any, list[torch.Tensor | None]]:
-    """Forward and, where the results can be differentiated, backward.
-
-    Returns:
-        The results and the gradient of each input that asks for one.
-    """
+def forward(op: OpInfo, sample: SampleInput) -> Any:
+    """The results of an entry's operator."""
     torch.manual_seed(SEED)
-    results = op(sample.input, *sample.args, **sample.kwargs)
+    return op(sample.input, *sample.args, **sample.kwargs)
+
+
+def backward(sample: SampleInput, results: Any) -> list[torch.Tensor | None]:
+    """The gradient of each input that asks for one; nothing where the results can't be differentiated."""
     inputs = [t for t in tensors_of((sample.input, sample.args, sample.kwargs)) if t.requires_grad]
-    processed = sample.output_process_fn_grad(results)
-    outputs = [t for t in tensors_of(processed) if t.requires_grad]
+    outputs = [t for t in tensors_of(sample.output_process_fn_grad(results)) if t.requires_grad]
     if not inputs or not outputs:
-        return results, []
+        return []
     torch.manual_seed(SEED)
-    # The same numbers whatever the precision.
-    widest = {True: torch.complex128, False: torch.float64}
-    seeds = [torch.randn(t.shape, dtype=widest[t.is_complex()]).to(t.dtype).to(t.device) for t in outputs]
-    return results, list(torch.autograd.grad(outputs, inputs, seeds, allow_unused=True))
+    seeds = [_seed_like(output) for output in outputs]
+    return list(torch.autograd.grad(outputs, inputs, seeds, allow_unused=True))
+
+
+def _seed_like(output: torch.Tensor) -> torch.Tensor:
+    """A gradient for an output: random sixteenths, the same numbers in every data type."""
+    parts = torch.randn((*output.shape, 2), dtype=torch.float64).mul(16).round().div(16)
+    seed = torch.view_as_complex(parts) if output.is_complex() else parts[..., 0]
+    return seed.to(output.dtype).to(output.device)
+
+
+def run(op: OpInfo, sample: SampleInput) -> Run:
+    """Forward and backward."""
+    results = forward(op, sample)
+    return results, backward(sample, results)
 
 
 def tolerance(op: OpInfo, dtype: torch.dtype) -> dict[str, float]:
     """What PyTorch grants this entry when it compares an accelerator with the CPU; empty for assert_close's own."""
     found: dict[str, float] = {}
-    for decorator in op.get_decorators("TestCommon", "test_compare_cpu", "privateuse1", dtype, {}):
-        if isinstance(decorator, toleranceOverride) and dtype in decorator.d:
-            found = {"atol": decorator.d[dtype].atol, "rtol": decorator.d[dtype].rtol}
+    for device_type in ("cuda", "privateuse1"):
+        for decorator in op.get_decorators("TestCommon", "test_compare_cpu", device_type, dtype, {}):
+            if isinstance(decorator, toleranceOverride) and dtype in decorator.d:
+                found = {"atol": decorator.d[dtype].atol, "rtol": decorator.d[dtype].rtol}
     return found
 
 
-def compare(what: str, expected: Any, actual: Any, values: bool, limits: dict[str, float]) -> None:
-    """Raises Difference unless both are of the same structure, types, devices, shapes and, if `values`, values."""
-    expected_leaves, expected_spec = tree_flatten(expected)
-    actual_leaves, actual_spec = tree_flatten(actual)
-    if expected_spec != actual_spec:
-        raise Difference(f"{what}: structure {actual_spec}, expected {expected_spec}")
-    for number, (want, got) in enumerate(zip(expected_leaves, actual_leaves, strict=True)):
-        where = f"{what} {number}"
-        if type(want) is not type(got):
-            raise Difference(f"{where}: {type(got).__name__}, expected {type(want).__name__}")
-        if not isinstance(want, torch.Tensor):
-            if want != got and not (want != want and got != got):
-                raise Difference(f"{where}: {got!r}, expected {want!r}")
-            continue
-        if got.device != DEVICE:
-            raise Difference(f"{where}: on {got.device}, expected {DEVICE}")
-        for attribute in ("shape", "dtype", "layout", "requires_grad"):
-            if getattr(want, attribute) != getattr(got, attribute):
-                raise Difference(f"{where}: {attribute} {getattr(got, attribute)}, expected {getattr(want, attribute)}")
-        if values:
-            try:
-                torch.testing.assert_close(got.detach().cpu(), want.detach(), equal_nan=True, **limits)
-            except AssertionError as error:
-                raise Difference(f"{where}: {' '.join(str(error).split())}") from None
+def place_of(sample: SampleInput) -> torch.device:
+    """Where a sample's results are to be: where it asks for, else where its tensors are."""
+    if sample.kwargs.get("device"):
+        return torch.device(sample.kwargs["device"])
+    parts = (sample.input, sample.args, sample.kwargs)
+    return DEVICE if any(tensor.device == DEVICE for tensor in tensors_of(parts)) else torch.device("cpu")
 
 
 @contextmanager
@@ -156,6 +135,54 @@ def other_seeds() -> Iterator[None]:
         yield
     finally:
         torch.manual_seed = seed
+
+
+def is_drawn(op: OpInfo, sample: SampleInput, results: Any) -> bool:
+    """Whether the results are random numbers. `sample` is not written to."""
+    with other_seeds():
+        return not repeats(results, forward(op, copied(sample)))
+
+
+def compare_runs(
+    op: OpInfo,
+    unused: SampleInput,
+    expected: Run,
+    actual: Run,
+    place: torch.device,
+    values: bool,
+    limits: dict[str, float],
+) -> None:
+    """Raises Difference unless openreg's results and gradients equal the CPU's, or are as near to the exact ones.
+
+    Args:
+        op: The entry.
+        unused: A copy of the sample on the CPU.
+        expected: What the CPU computed.
+        actual: What openreg computed.
+        place: Where openreg's results are to be.
+        values: Whether values are compared.
+        limits: Tolerances for assert_close.
+    """
+    exact: Run | None = None
+    values = values and op.name not in UNINITIALIZED
+    for what, want, got, where in zip(("result", "gradient"), expected, actual, (place, DEVICE), strict=True):
+        try:
+            compare(what, want, got, values, limits, where)
+        except Difference as error:
+            if not error.values:
+                raise
+            exact = exact or run_exactly(op, unused)
+            compare_with_exact(what, exact[what == "gradient"], want, got, limits)
+
+
+def run_exactly(op: OpInfo, sample: SampleInput) -> Run:
+    """Forward and backward in double precision."""
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # of what is made of integers
+    try:
+        return run(op, copied(sample, WIDE))
+    finally:
+        torch.set_default_dtype(usual)
 
 
 def repeats(first: Any, second: Any) -> bool:
@@ -183,21 +210,18 @@ def check_entry(op: OpInfo) -> tuple[str, str]:
     stage = "unusable"
     try:
         dtype = first_dtype(op)
-        cpu_sample, device_sample = samples(op, dtype)
-        expected, expected_grads = run(op, cpu_sample)
-        values = op.name not in UNINITIALIZED
-        # Two kinds of device draw different numbers from one seed; but the seed decides which.
-        again, device_again = samples(op, dtype)  # an entry may write to its sample
-        with other_seeds():
-            draws = values and not repeats(expected, run(op, again)[0])
+        [(cpu, device)] = samples(op, dtype)
+        unused = copied(cpu)
+        expected = run(op, cpu)
+        draws = is_drawn(op, unused, expected[0])
         stage = "raises"
-        actual, actual_grads = run(op, device_sample)
-        if draws:
-            values = False
-            if not repeats((actual, actual_grads), run(op, device_again)):
+        actual = run(op, device)
+        # Two kinds of device draw different numbers from one seed; but the seed decides which.
+        if draws and op.name not in UNINITIALIZED:
+            [(_, again)] = samples(op, dtype)
+            if not repeats(actual, run(op, again)):
                 raise Difference("result: another one with the same seed")
-        compare("result", expected, actual, values, tolerance(op, dtype))
-        compare("gradient", expected_grads, actual_grads, values, tolerance(op, dtype))
+        compare_runs(op, unused, expected, actual, place_of(device), not draws, tolerance(op, dtype))
     except Difference as error:
         return "different", str(error)
     except Exception as error:
@@ -210,20 +234,27 @@ def describe(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
 
 
-def serve(answer: Callable[[Any], None]) -> None:
-    """Answers one entry a line of standard input."""
-    entries = {entry_name(op): op for op in op_db}
-    assert len(entries) == len(op_db), "two entries of one name"
-    answer(list(entries))
-    for line in sys.stdin:
-        outcome, detail = check_entry(entries[line.strip()])
-        answer({"outcome": outcome, "detail": detail})
-
-
-if __name__ == "__main__":
+@contextmanager
+def answers() -> Iterator[Callable[[Any], None]]:
+    """Sets a worker process up, and gives it the function that writes an answer."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     # Operators may print; the answers have a descriptor of their own.
-    pipe = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    serve(lambda value: print(json.dumps(value), file=pipe))
+    with os.fdopen(os.dup(1), "w", buffering=1) as pipe:
+        os.dup2(2, 1)
+        yield lambda value: print(json.dumps(value), file=pipe)
+
+
+def main() -> None:
+    """Answers one entry a line of standard input."""
+    entries = {entry_name(op): op for op in op_db}
+    assert len(entries) == len(op_db), "two entries of one name"
+    with answers() as answer:
+        answer(list(entries))
+        for line in sys.stdin:
+            outcome, detail = check_entry(entries[line.strip()])
+            answer({"outcome": outcome, "detail": detail})
+
+
+if __name__ == "__main__":
+    main()

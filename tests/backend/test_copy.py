@@ -549,7 +549,11 @@ def test_a_tensor_that_dies_while_its_copy_is_queued_does_not_spoil_it(gate: Gat
 def test_waiting_for_a_copy_releases_the_gil(gate: GateFunction, device: str) -> None:
     x = torch.ones(10).to(device)
     closed = gate(torch.device(device).index)
+    waiting = []
     for wait in (x.cpu, x[0].item, x.tolist, lambda: x.copy_(torch.ones(10))):
+        waiting.append(Call(wait))
         # If the waiting thread held the GIL, this line would not run before the gate's deadline.
-        assert Call(wait).blocks()
+        assert waiting[-1].blocks()
     closed.open()
+    for call in waiting:
+        call.result()

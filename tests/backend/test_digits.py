@@ -26,7 +26,7 @@ def digits() -> ModuleType:
 
 def test_the_network_reads_more_than_95_percent_of_the_held_out_digits(digits, tmp_path, capsys):
     numbers = digits.main(["--save", str(tmp_path / "numbers.json")])
-    assert len(numbers["device"]) == len(numbers["cpu"]) == 10
+    assert len(numbers["device"]) == len(numbers["cpu"]) == 6
     assert numbers["device"][-1].accuracy > 0.95
     assert numbers["device"][-1].loss < numbers["device"][0].loss / 10
     saved = json.loads((tmp_path / "numbers.json").read_text())
@@ -34,6 +34,15 @@ def test_the_network_reads_more_than_95_percent_of_the_held_out_digits(digits, t
     printed = capsys.readouterr().out
     assert "The losses agree." in printed
     assert f"{numbers['device'][-1].accuracy:.1%}" in printed
+
+
+def test_device_and_host_time_are_measured_apart(digits, capsys):
+    numbers = digits.main(["--epochs", "2"])
+    assert len(numbers["seconds"]["device"]) == len(numbers["seconds"]["cpu"]) == 2
+    for host, device in numbers["seconds"]["device"]:
+        # The device starts with the host's first step and can't be done before the host has asked for the last.
+        assert 0 < host < 1.01 * device
+    assert "keep the host busy for" in capsys.readouterr().out
 
 
 def test_the_second_device_gives_the_same_numbers_as_the_first(digits):
@@ -49,12 +58,17 @@ def test_what_ran_where_is_told_apart(digits):
     assert all(calls > 0 for calls in numbers["fallback"].values())
 
 
+def test_nothing_is_left_to_the_cpu(digits, capsys):
+    assert digits.main(["--epochs", "1"])["fallback"] == {}
+    assert "the CPU served nothing" in capsys.readouterr().out
+
+
 def test_losses_that_differ_from_the_cpu_are_an_error(digits, monkeypatch):
     run = digits.Training.run
 
     def spoilt(self, epochs: int):
         history = run(self, epochs)
-        off = 0.01 if self.pictures.is_openreg else 0.0
+        off = 0.1 if self.pictures.is_openreg else 0.0
         return [epoch._replace(loss=epoch.loss + off) for epoch in history]
 
     monkeypatch.setattr(digits.Training, "run", spoilt)

@@ -1,10 +1,14 @@
-"""The CPU fallback: any operator's arguments and results, counts, refusals, and what the dispatcher says about it."""
+"""The CPU fallback: any operator's arguments and results, counts, refusals, and what the dispatcher says about it.
+
+The operators of these tests are ones that the backend has no kernel for, and `same` asserts it.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,6 +21,7 @@ from torch.utils._pytree import tree_map
 
 from backend.conftest import ProgramFunction
 
+airy, bessel = torch.special.airy_ai, torch.special.bessel_j0
 RESIZED = "An output with one or more elements was resized since it had shape"
 
 
@@ -38,12 +43,16 @@ def on(device: str, value: Any) -> Any:
 def same(function: Callable[..., Any], *arguments: Any, device: str = "openreg:0") -> Any:
     """Calls a function with CPU tensors and with copies on a device, and compares results and arguments afterwards.
 
+    Asserts that something fell back: an operator that gets a kernel one day must be replaced in these tests.
+
     Returns:
         The result on the device.
     """
     copies = on(device, arguments)
     expected = function(*arguments)
+    before = sum(torch.openreg.fallbacks().values())
     actual = function(*copies)
+    assert sum(torch.openreg.fallbacks().values()) > before
     torch.testing.assert_close(on("cpu", actual), expected, equal_nan=True)
     torch.testing.assert_close(on("cpu", copies), arguments, equal_nan=True)
     tree_map(lambda leaf: check_device(leaf, device), actual)
@@ -62,24 +71,48 @@ def matrix(*sizes: int) -> torch.Tensor:
     return torch.sin(torch.arange(float(count)) * 1.7).view(sizes)
 
 
+def regular(size: int = 3) -> torch.Tensor:
+    """A matrix that has an inverse."""
+    return matrix(size, size) + 2 * torch.eye(size)
+
+
+def bits(start: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """One hash for each row: an operator of every type but complex ones."""
+    return torch.hash_tensor(start, dim)
+
+
+@pytest.fixture
+def own_operators() -> Iterator[Any]:
+    """Operators with a CPU kernel only, for kinds of arguments that none of PyTorch's without a kernel here has."""
+    library = torch.library.Library("test_fallback", "DEF")
+    library.define("pick(Tensor self, Tensor?[] indices) -> Tensor")
+    library.impl("pick", lambda x, indices: x[tuple(slice(None) if i is None else i for i in indices)].clone(), "CPU")
+    library.define("cast(Tensor self, Scalar factor, *, ScalarType? dtype, Device? device) -> Tensor")
+    library.impl("cast", lambda x, factor, *, dtype, device: (x * factor).to(device=device, dtype=dtype), "CPU")
+    yield torch.ops.test_fallback
+    library._destroy()
+
+
 # ---------------------------------------------------------------------- results
 
 
 def test_a_result_is_on_the_arguments_device_whatever_device_is_current(device: str, other_device: str) -> None:
     torch.openreg.set_device(other_device)
-    same(lambda x: x.exp(), matrix(3, 4), device=device)
-    same(lambda x: x @ x.t(), matrix(3, 4), device=device)
-    same(torch.nonzero, matrix(3, 4) > 0, device=device)
+    same(airy, matrix(3, 4), device=device)
+    same(torch.linalg.inv, regular(), device=device)
+    same(torch.histogram, matrix(12), 4, device=device)
     assert torch.openreg.current_device() == int(other_device[-1])
 
 
 def test_a_factory_makes_its_tensor_on_the_device_that_it_names(device: str, other_device: str) -> None:
     torch.openreg.set_device(other_device)
-    assert str(torch.arange(5, device=device).device) == device
-    assert torch.arange(5, device=device).tolist() == [0, 1, 2, 3, 4]
-    assert torch.full((2, 2), 7, device=device).tolist() == [[7, 7], [7, 7]]
-    assert torch.eye(2, device=device).tolist() == [[1, 0], [0, 1]]
-    assert torch.linspace(0, 1, 3, device=device).tolist() == [0, 0.5, 1]
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(bytes([1, 0, 0, 0, 2, 0, 0, 0]))
+        file.flush()
+        x = torch.from_file(file.name, size=2, dtype=torch.int32, device=device)
+    assert str(x.device) == device
+    assert x.tolist() == [1, 2]
+    assert torch.openreg.fallbacks() == {"aten::from_file": 1}
     assert torch.openreg.current_device() == int(other_device[-1])
 
 
@@ -93,7 +126,8 @@ def test_the_current_device_is_restored_after_an_exception(device: str, other_de
 def test_strided_and_offset_arguments_are_read_right(device: str) -> None:
     base = matrix(4, 6)
     for view in (base.t(), base[1:, ::2], base[:, 3], base.expand(2, 4, 6), base.flip(0).t()):
-        same(lambda x: x.cumsum(-1), view, device=device)
+        same(airy, view, device=device)
+        same(bits, view, device=device)
 
 
 @pytest.mark.parametrize(
@@ -101,67 +135,75 @@ def test_strided_and_offset_arguments_are_read_right(device: str) -> None:
 )
 def test_other_data_types_are_served(device: str, dtype: torch.dtype) -> None:
     x = (matrix(3, 4) * 3).to(dtype)
-    same(lambda t: t == t.t().contiguous().t(), x, device=device)
-    same(lambda t: torch.cat([t, t], 1), x, device=device)
+    if dtype.is_complex:
+        same(torch.linalg.qr, x, device=device)
+    else:
+        same(bits, x, device=device)
 
 
 def test_lazy_conjugation_and_negation_reach_the_cpu(device: str) -> None:
-    x = torch.complex(matrix(3, 3), matrix(3, 3).t().contiguous())
-    on_device = on(device, x)
-    for lazy in (torch.conj, lambda t: t.conj().imag):
-        torch.testing.assert_close(torch.sin(lazy(on_device)).cpu(), torch.sin(lazy(x)))
+    x = torch.complex(regular(), regular().t().contiguous())
+    assert x.conj().is_conj()
+    assert x.conj().imag.is_neg()
+    same(lambda t: torch.linalg.inv(t.conj()), x, device=device)
+    same(lambda t: torch.linalg.inv(t.conj().imag), x, device=device)
 
 
 def test_empty_tensors_are_served(device: str) -> None:
-    same(lambda x: x.sum(), torch.empty(0), device=device)
-    same(lambda x: x.exp(), torch.empty(3, 0), device=device)
-    same(lambda x: torch.cat([x, torch.ones(2, 3).to(x.device)]), torch.empty(0, 3), device=device)
+    same(lambda x: torch.histogram(x, 2, range=(0.0, 1.0)), torch.empty(0), device=device)
+    same(airy, torch.empty(3, 0), device=device)
+    same(torch.linalg.inv, torch.empty(2, 0, 0), device=device)
 
 
 def test_tensors_without_dimensions_are_served(device: str) -> None:
-    same(lambda x: x.exp() + 1, torch.tensor(2.0), device=device)
+    same(airy, torch.tensor(2.0), device=device)
 
 
 # -------------------------------------------------------------------- arguments
 
 
-def test_scalars_types_strings_flags_and_nothing_are_passed_on(device: str) -> None:
+def test_scalars_strings_flags_and_nothing_are_passed_on(device: str) -> None:
     x = matrix(3, 4)
-    same(lambda t: torch.add(t, 2, alpha=3), x, device=device)
-    same(lambda t: torch.add(t.to(torch.complex64), 2j), x, device=device)
-    same(lambda t: t.sum(0, dtype=torch.float64), x, device=device)
-    same(lambda t: torch.div(t, 0.3, rounding_mode="floor"), x, device=device)
-    same(lambda t: torch.div(t, 0.3, rounding_mode=None), x, device=device)
-    same(lambda t: torch.nn.functional.gelu(t, approximate="tanh"), x, device=device)
-    same(lambda t: t.std(1, unbiased=False, keepdim=True), x, device=device)
-    same(lambda t: t.clamp(min=None, max=0.2), x, device=device)
-    same(lambda t: torch.linalg.norm(t, ord=float("inf")), x, device=device)
-    same(lambda t: torch.einsum("ij,kj->ik", t, t), x, device=device)
+    lengths = torch.tensor([1, 2])
+    same(lambda t, n: torch.segment_reduce(t, "mean", lengths=n, unsafe=True, initial=2.5), x, lengths, device=device)
+    same(lambda t: torch.linalg.qr(t, mode="complete"), x, device=device)
+    same(lambda t: torch.linalg.qr(t, mode="reduced")[1], x, device=device)
+    same(lambda t: torch.histogram(t, 3, range=(-0.5, 0.75), density=True), x, device=device)
+    same(lambda t: torch.histogram(t, 3, range=None), x, device=device)
+    same(lambda t: torch.hash_tensor(t, 1, keepdim=True), x, device=device)
+    same(lambda t: torch.narrow_copy(t, 1, 2, 1) + torch.special.hermite_polynomial_h(t, 3)[:, :1], x, device=device)
+    same(lambda t: torch.linalg.lstsq(t, t[:, :1], driver="gelsd", rcond=0.5).rank, x, device=device)
+
+
+def test_types_devices_and_complex_numbers_are_passed_on(device: str, own_operators: Any) -> None:
+    x = matrix(3, 4)
+    for factor in (3, 0.3, True, 2j):
+        same(lambda t, f=factor: own_operators.cast(t, f, dtype=None, device=None), x, device=device)
+    same(lambda t: own_operators.cast(t, 2, dtype=torch.float64, device=t.device), x, device=device)
 
 
 def test_optional_tensors_are_passed_on(device: str) -> None:
-    x, weight = matrix(2, 4), matrix(4)
-    norm = torch.nn.functional.layer_norm
-    same(lambda t: norm(t, (4,)), x, device=device)
-    same(lambda t, w: norm(t, (4,), w, None), x, weight, device=device)
-    same(lambda t, w: norm(t, (4,), None, w), x, weight, device=device)
+    x, weight = matrix(12), matrix(12).abs()
+    same(lambda t: torch.histogram(t, 3, weight=None), x, device=device)
+    same(lambda t, w: torch.histogram(t, 3, weight=w), x, weight, device=device)
+    lengths, offsets = torch.tensor([5, 7]), torch.tensor([0, 5, 12])
+    same(lambda t, n: torch.segment_reduce(t, "mean", lengths=n), x, lengths, device=device)
+    same(lambda t, n: torch.segment_reduce(t, "max", offsets=n), x, offsets, device=device)
 
 
-def test_lists_of_tensors_are_passed_on(device: str) -> None:
-    x, y = matrix(2, 3), matrix(4, 3)
-    same(lambda *tensors: torch.cat(tensors), x, y, device=device)
-    same(lambda *tensors: torch.block_diag(*tensors), x, y, device=device)
-    same(lambda *tensors: torch.meshgrid(*tensors, indexing="ij"), x[0], y[:, 0], device=device)
-    same(lambda *tensors: torch.ops.aten.stack([*tensors, *tensors]), x, x, device=device)
+def test_lists_of_tensors_are_passed_on_and_returned(device: str) -> None:
+    x, edges = matrix(6, 2), [torch.linspace(-1, 1, 4), torch.linspace(-1, 1, 3)]
+    same(lambda t, *bins: torch.histogramdd(t, bins), x, *edges, device=device)
+    same(lambda t: torch.ops.aten._histogramdd_bin_edges(t, [2, 3]), x, device=device)
 
 
 def test_lists_of_tensors_are_written_in_place(device: str) -> None:
-    def add(*tensors: torch.Tensor) -> list[torch.Tensor]:
-        torch._foreach_add_(tensors, 2.0)
-        torch._foreach_mul_(tensors, tensors)
-        return list(tensors)
+    def step(grads: list[torch.Tensor], *params: torch.Tensor) -> list[torch.Tensor]:
+        rates = {"lr": 0.1, "momentum": 0.0, "weight_decay": 0.5, "dampening": 0.0}
+        torch._fused_sgd_(params, grads, [], **rates, nesterov=False, maximize=False, is_first_step=True)
+        return list(params)
 
-    same(add, matrix(2, 3), matrix(4), device=device)
+    same(step, [matrix(2, 3), matrix(4)], matrix(2, 3), matrix(4), device=device)
 
 
 def test_an_operator_that_writes_several_lists_writes_them_all(device: str) -> None:
@@ -194,46 +236,39 @@ def test_an_operator_that_writes_several_lists_writes_them_all(device: str) -> N
     assert torch.openreg.fallbacks()["aten::_fused_adam_"] == 1
 
 
-def test_lists_of_optional_tensors_are_passed_on(device: str) -> None:
+def test_lists_of_optional_tensors_are_passed_on(device: str, own_operators: Any) -> None:
     x, rows = matrix(4, 5, 3), torch.tensor([0, 2, 2])
-    same(lambda t, r: t[r], x, rows, device=device)
-    same(lambda t, r: t[:, r], x, rows, device=device)
-    same(lambda t, r: t[r, :, r - 1], x, rows, device=device)
-    same(lambda t, mask: t[mask], x, matrix(4, 5) > 0, device=device)
-
-    def put(t: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
-        t[:, r] = 9.0
-        return t.index_put_((r, r), torch.ones(3).to(t.device), accumulate=True)
-
-    same(put, x, rows, device=device)
+    same(lambda t, r: own_operators.pick(t, [r]), x, rows, device=device)
+    same(lambda t, r: own_operators.pick(t, [None, r]), x, rows, device=device)
+    same(lambda t, r: own_operators.pick(t, [r, None, r - 1]), x, rows, device=device)
+    same(lambda t, mask: own_operators.pick(t, [mask]), x, matrix(4, 5) > 0, device=device)
 
 
-def test_an_index_may_be_on_the_cpu(device: str) -> None:
+def test_an_index_may_be_on_the_cpu(device: str, own_operators: Any) -> None:
     x = matrix(4, 3)
-    assert on(device, x)[torch.tensor([2, 0])].tolist() == x[[2, 0]].tolist()
+    assert own_operators.pick(on(device, x), [torch.tensor([2, 0])]).tolist() == x[[2, 0]].tolist()
 
 
 def test_a_number_on_the_cpu_joins_tensors_of_the_device(device: str) -> None:
-    x, number = on(device, matrix(2, 3)), torch.tensor(2.5)
-    for result in (x * number, number * x, torch.where(x > 0, number, x), x.clone().mul_(number)):
-        assert str(result.device) == device
-    torch.testing.assert_close((x * number).cpu(), matrix(2, 3) * 2.5)
-    torch.testing.assert_close(torch.where(x > 0, number, x).cpu(), torch.where(matrix(2, 3) > 0, number, matrix(2, 3)))
+    number = torch.tensor(2.5)
+    for function in (
+        lambda x: torch.nextafter(x, number),
+        lambda x: torch.nextafter(number, x),
+        lambda x: x.nextafter_(number),
+    ):
+        same(function, matrix(2, 3), device=device)
 
 
 # ---------------------------------------------------------- devices that differ
 
 MIXED = {
-    "elementwise": lambda x, y: x + y,
-    "in place": lambda x, y: x.add_(y),
-    "product": lambda x, y: x @ y,
-    "list": lambda x, y: torch.cat([x, y]),
-    "no iterator": lambda x, y: torch.bmm(x[None], y[None]),
-    "condition": lambda x, y: torch.where(x > 0, y, x),
-    "registered by name": torch.nn.functional.smooth_l1_loss,
-    "convolution": lambda x, y: torch.nn.functional.conv1d(x[None], y[None]),
+    "elementwise": torch.nextafter,
+    "in place": lambda x, y: x.nextafter_(y),
+    "system of equations": lambda x, y: torch.linalg.solve_triangular(x, y, upper=True),
+    "list": lambda x, y: torch.histogramdd(x, [y[0], y[0], y[0]]),
+    "optional": lambda x, y: torch.histogram(x, 3, weight=y),
+    "no structured kernel": lambda x, y: torch.complex(x, y),
     "recurrent": lambda x, y: torch.ops.aten._thnn_fused_lstm_cell(x.repeat(1, 4), x.repeat(1, 4), y),
-    "linear": torch.nn.functional.linear,
 }
 
 
@@ -246,8 +281,7 @@ def test_tensors_of_two_devices_are_refused_with_both_devices_named(case: str, d
     assert other_device in str(caught.value)
 
 
-# PyTorch itself refuses a convolution of an accelerator's input with a CPU weight, in words of its own.
-@pytest.mark.parametrize("case", [case for case in MIXED if case != "convolution"])
+@pytest.mark.parametrize("case", MIXED)
 def test_cpu_tensors_are_refused_with_both_devices_named(case: str, device: str) -> None:
     x = matrix(3, 3)
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device") as caught:
@@ -259,10 +293,10 @@ def test_cpu_tensors_are_refused_with_both_devices_named(case: str, device: str)
 def test_a_refusal_for_the_device_names_argument_and_operator() -> None:
     x = matrix(3, 3)
     with pytest.raises(RuntimeError) as caught:
-        torch.linalg.cross(on("openreg:0", x), on("openreg:1", x))
+        torch.linalg.solve_triangular(on("openreg:0", x), on("openreg:1", x), upper=True)
     assert str(caught.value) == (
-        "Expected all tensors to be on the same device, but got other is on openreg:1, different from other tensors on "
-        "openreg:0 (when checking argument in method aten::linalg_cross.out)"
+        "Expected all tensors to be on the same device, but got B is on openreg:1, different from other tensors on "
+        "openreg:0 (when checking argument in method aten::linalg_solve_triangular)"
     )
 
 
@@ -280,7 +314,7 @@ def test_what_is_refused_for_its_devices_is_not_counted() -> None:
     x, y = on("openreg:0", matrix(3, 3)), on("openreg:1", matrix(3, 3))
     torch.openreg.reset_fallbacks()
     with pytest.raises(RuntimeError):
-        torch.linalg.cross(x, y)
+        torch.linalg.solve_triangular(x, y, upper=True)
     assert torch.openreg.fallbacks() == {}
 
 
@@ -293,17 +327,17 @@ def test_out_of_the_right_shape_is_written(device: str) -> None:
     before = out.data_ptr()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert torch.sin(on(device, x), out=out) is out
+        assert airy(on(device, x), out=out) is out
     assert out.data_ptr() == before
-    torch.testing.assert_close(out.cpu(), torch.sin(x))
+    torch.testing.assert_close(out.cpu(), airy(x))
 
 
 def test_out_that_is_empty_is_resized_without_a_warning(device: str) -> None:
     out = torch.empty(0, device=device)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        torch.sin(on(device, matrix(3, 4)), out=out)
-    torch.testing.assert_close(out.cpu(), torch.sin(matrix(3, 4)))
+        airy(on(device, matrix(3, 4)), out=out)
+    torch.testing.assert_close(out.cpu(), airy(matrix(3, 4)))
 
 
 def test_out_of_a_wrong_shape_is_resized_with_the_cpus_warning(device: str) -> None:
@@ -311,7 +345,7 @@ def test_out_of_a_wrong_shape_is_resized_with_the_cpus_warning(device: str) -> N
         out = torch.zeros(2, 5, device=place)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            torch.sin(on(place, matrix(3, 4)), out=out)
+            airy(on(place, matrix(3, 4)), out=out)
         return out.cpu(), [str(warning.message) for warning in caught]
 
     expected, said_by_cpu = run("cpu")
@@ -323,87 +357,75 @@ def test_out_of_a_wrong_shape_is_resized_with_the_cpus_warning(device: str) -> N
 
 
 def test_out_with_strides_is_written_through_and_its_gaps_are_kept(device: str) -> None:
-    same(lambda x, base: torch.sin(x, out=base[:, ::2]), matrix(3, 3), torch.full((3, 6), -1.0), device=device)
-    same(lambda x, base: torch.mm(x, x.t(), out=base[1:, 1:4]), matrix(3, 3), torch.full((4, 6), -1.0), device=device)
+    same(lambda x, base: airy(x, out=base[:, ::2]), matrix(3, 3), torch.full((3, 6), -1.0), device=device)
+    same(lambda x, base: torch.linalg.inv(x, out=base[1:, 1:4]), regular(), torch.full((4, 6), -1.0), device=device)
 
 
 def test_out_of_a_wrong_type_is_refused_as_on_the_cpu(device: str) -> None:
     with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Int"):
-        torch.sin(on(device, matrix(3)), out=torch.empty(3, dtype=torch.int32, device=device))
+        airy(on(device, matrix(3)), out=torch.empty(3, dtype=torch.int32, device=device))
 
 
 def test_out_of_another_type_that_can_hold_the_result_is_cast(device: str) -> None:
-    same(lambda x, out: torch.sin(x, out=out), matrix(3), torch.empty(3, dtype=torch.float64), device=device)
+    same(lambda x, out: airy(x, out=out), matrix(3), torch.empty(3, dtype=torch.float64), device=device)
 
 
 def test_several_outs_are_written(device: str) -> None:
     x = matrix(3, 4)
-    for size in (0, 3):
-
-        def outs(size: int = size) -> tuple[torch.Tensor, torch.Tensor]:
-            return torch.empty(size), torch.empty(size, dtype=torch.int64)
-
-        same(lambda t, *out: torch.max(t, 1, out=out), x, *outs(), device=device)
-    same(
-        lambda t, *out: torch.sort(t, 0, out=out),
-        x,
-        torch.empty(3, 4),
-        torch.empty(3, 4, dtype=torch.int64),
-        device=device,
-    )
-    same(lambda t, *out: torch.topk(t, 2, out=out), x, torch.empty(0), torch.empty(0, dtype=torch.int64), device=device)
+    for shape in ((0,), (3, 4)):
+        outs = torch.empty(shape), torch.empty(shape, dtype=torch.int32)
+        same(lambda t, *out: torch.frexp(t, out=out), x, *outs, device=device)
     same(lambda t, *out: torch.linalg.qr(t, out=out), x, torch.empty(0), torch.empty(0), device=device)
+    same(lambda t, *out: torch.histogram(t, 3, out=out), x, torch.empty(0), torch.empty(0), device=device)
 
 
 # --------------------------------------------------------------------- in place
 
 
 def test_in_place_operators_write_their_argument(device: str) -> None:
-    x = on(device, matrix(3, 4))
-    before = x.data_ptr()
-    assert x.add_(1).sin_().mul_(2) is x
-    assert x.data_ptr() == before
-    torch.testing.assert_close(x.cpu(), torch.sin(matrix(3, 4) + 1) * 2)
+    def step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        before = x.data_ptr()
+        assert x.nextafter_(y).igamma_(y.abs()) is x
+        assert x.data_ptr() == before
+        return x
+
+    same(step, matrix(3, 4).abs(), matrix(3, 4).cos(), device=device)
+    assert torch.openreg.fallbacks() == {"aten::nextafter.out": 1, "aten::igamma.out": 1}
 
 
 def test_in_place_operators_write_through_a_view_and_nothing_else(device: str) -> None:
-    def write(base: torch.Tensor) -> torch.Tensor:
-        base[1:, ::2].exp_()
-        base.t()[0].fill_(5)
-        base[:, 1].clamp_(min=0)
+    def write(base: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        base[1:, ::2].nextafter_(other[1:, ::2])
+        base.t()[0].nextafter_(other.t()[5])
+        base[:, 1].igamma_(other[:, 2])
         return base
 
-    same(write, matrix(4, 6), device=device)
+    same(write, matrix(4, 6).abs(), matrix(4, 6).cos(), device=device)
 
 
 def test_in_place_operators_that_would_change_the_shape_are_refused_as_on_the_cpu(device: str) -> None:
     with pytest.raises(RuntimeError, match=r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"):
-        on(device, matrix(3)).add_(on(device, matrix(2, 3)))
+        on(device, matrix(3)).nextafter_(on(device, matrix(2, 3)))
 
 
 def test_overlapping_memory_is_not_written(device: str) -> None:
+    x = on(device, matrix(3))
     with pytest.raises(
         RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"
     ):
-        on(device, matrix(3)).expand(2, 3).add_(1)
+        x.expand(2, 3).nextafter_(x)
 
 
 # ----------------------------------------------------------------------- shapes
 
 
 def test_shapes_that_depend_on_the_data_are_right_and_the_operator_runs_once(device: str) -> None:
-    x = torch.tensor([3, 0, 1, 0, 3, 7])
-    cases: dict[str, Callable[[torch.Tensor], Any]] = {
-        "aten::nonzero": torch.nonzero,
-        "aten::_unique2": lambda t: torch.unique(t, return_inverse=True, return_counts=True),
-        "aten::masked_select": lambda t: torch.masked_select(t, t.bool()),
-        "aten::bincount": torch.bincount,
-        "aten::unique_consecutive": torch.unique_consecutive,
-    }
-    for name, function in cases.items():
+    for rank in (2, 1):  # residuals are computed for a matrix of full rank only
+        x = matrix(4, 2)[:, [0, rank - 1]]
+        result = same(lambda t: torch.linalg.lstsq(t, t[:, :1] + 1, driver="gelsd"), x, device=device)
+        assert result.residuals.shape == ((1,) if rank == 2 else (0,))
+        assert torch.openreg.fallbacks() == {"aten::linalg_lstsq.out": 1}
         torch.openreg.reset_fallbacks()
-        same(function, x, device=device)
-        assert torch.openreg.fallbacks()[name] == 1
 
 
 # ------------------------------------------------------------------------ views
@@ -456,14 +478,12 @@ def test_errors_of_the_cpus_kernel_keep_their_type_and_text(device: str) -> None
         return caught.value
 
     cases: list[Callable[[str], Any]] = [
-        lambda place: on(place, matrix(3))[torch.tensor([5], device=place)],
         lambda place: torch.linalg.cholesky(on(place, -torch.eye(2))),
-        lambda place: torch.mm(on(place, matrix(2, 3)), on(place, matrix(2, 3))),
-        lambda place: on(place, matrix(3)) & 1,
-        lambda place: torch.zeros(2, device=place).sum(5),
-        lambda place: torch.nn.functional.multi_margin_loss(
-            on(place, matrix(2, 3)), torch.tensor([0, 7], device=place)
-        ),
+        lambda place: torch.linalg.inv(on(place, torch.zeros(2, 2))),
+        lambda place: torch.linalg.solve(on(place, matrix(2, 2)), on(place, matrix(3, 3))),
+        lambda place: torch.histogram(on(place, matrix(3)), 0),
+        lambda place: airy(on(place, matrix(3).to(torch.complex64))),
+        lambda place: torch.segment_reduce(on(place, matrix(3)), "sum", lengths=torch.tensor([1, 7], device=place)),
     ]
     for function in cases:
         expected, actual = error_of(function, "cpu"), error_of(function, device)
@@ -478,10 +498,10 @@ def test_errors_of_the_cpus_kernel_keep_their_type_and_text(device: str) -> None
 def test_counts_are_exact_and_sorted(device: str) -> None:
     x = on(device, matrix(3))
     for _ in range(3):
-        x.sin()
-    x.exp_()
-    assert torch.openreg.fallbacks() == {"aten::sin.out": 3, "aten::exp.out": 1}
-    assert list(torch.openreg.fallbacks()) == ["aten::sin.out", "aten::exp.out"]
+        airy(x)
+    x.nextafter_(x)
+    assert torch.openreg.fallbacks() == {"aten::special_airy_ai.out": 3, "aten::nextafter.out": 1}
+    assert list(torch.openreg.fallbacks()) == ["aten::special_airy_ai.out", "aten::nextafter.out"]
     torch.openreg.reset_fallbacks()
     assert torch.openreg.fallbacks() == {}
 
@@ -501,39 +521,27 @@ def test_counts_of_two_threads_add_up() -> None:
 
     def work(x: torch.Tensor) -> None:
         for _ in range(1000):
-            x.erfinv()
+            airy(x)
 
     threads = [threading.Thread(target=work, args=(x,)) for x in tensors]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert torch.openreg.fallbacks() == {"aten::erfinv.out": 2000}
+    assert torch.openreg.fallbacks() == {"aten::special_airy_ai.out": 2000}
+
+
+def segments(device: str) -> torch.Tensor:
+    """A sum of parts whose gradient comes from the CPU, too."""
+    x = on(device, matrix(6)).requires_grad_()
+    return torch.segment_reduce(x, "max", lengths=torch.tensor([2, 4], device=device)).sum()
 
 
 def test_the_backward_pass_is_counted_in_its_own_thread(device: str) -> None:
-    x = on(device, matrix(3)).requires_grad_()
-    y = x.tanh()
+    y = segments(device)
     torch.openreg.reset_fallbacks()
-    y.backward(torch.ones(3, device=device))
-    assert torch.openreg.fallbacks()["aten::tanh_backward.grad_input"] == 1
-
-
-def test_an_operator_registered_by_name_is_counted_under_its_own_name_and_does_not_warn(device: str) -> None:
-    x, y = matrix(3, 4), matrix(4, 3).t()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        same(torch.nn.functional.smooth_l1_loss, x, y, device=device)
-    assert torch.openreg.fallbacks() == {"aten::smooth_l1_loss": 1}
-
-
-def test_convolutions_are_counted_under_the_name_that_reaches_a_backend(device: str) -> None:
-    x = on(device, matrix(1, 2, 5)).requires_grad_()
-    weight = on(device, matrix(3, 2, 3)).requires_grad_()
-    torch.nn.functional.conv1d(x, weight).backward(torch.ones(1, 3, 3, device=device))
-    counts = torch.openreg.fallbacks()
-    assert counts["aten::convolution_overrideable"] == 1
-    assert counts["aten::convolution_backward_overrideable"] == 1
+    y.backward()
+    assert torch.openreg.fallbacks() == {"aten::_segment_reduce_backward": 1}
 
 
 # --------------------------------------------------------------------- refusals
@@ -542,13 +550,13 @@ def test_convolutions_are_counted_under_the_name_that_reaches_a_backend(device: 
 def test_no_fallback_raises_naming_the_operator_and_counts_nothing(device: str) -> None:
     x = on(device, matrix(3))
     with torch.openreg.no_fallback(), pytest.raises(NotImplementedError) as caught:
-        x.exp()
+        airy(x)
     assert str(caught.value).splitlines()[0] == (
-        "openreg: 'aten::exp.out' has no kernel for openreg, and falling back to the CPU is refused"
+        "openreg: 'aten::special_airy_ai.out' has no kernel for openreg, and falling back to the CPU is refused"
     )
     assert torch.openreg.fallbacks() == {}
-    x.exp()
-    assert torch.openreg.fallbacks() == {"aten::exp.out": 1}
+    airy(x)
+    assert torch.openreg.fallbacks() == {"aten::special_airy_ai.out": 1}
 
 
 def test_no_fallback_leaves_what_has_a_kernel_alone(device: str) -> None:
@@ -569,21 +577,9 @@ def test_no_fallback_ends_with_an_exception_and_nests() -> None:
 
 
 def test_no_fallback_holds_in_the_backward_threads_too(device: str) -> None:
-    y = on(device, matrix(3)).requires_grad_().tanh()
-    with torch.openreg.no_fallback(), pytest.raises(NotImplementedError, match=r"'aten::tanh_backward.grad_input'"):
-        y.backward(torch.empty(3, device=device))
-
-
-def test_no_fallback_holds_for_convolutions_and_recurrent_cells_too(device: str) -> None:
-    x = on(device, matrix(1, 2, 5))
-    gates = on(device, matrix(2, 12))
-    with torch.openreg.no_fallback():
-        with pytest.raises(NotImplementedError, match="'aten::convolution_overrideable'"):
-            torch.nn.functional.conv1d(x, x)
-        with pytest.raises(NotImplementedError, match="'aten::_thnn_fused_lstm_cell'"):
-            torch.ops.aten._thnn_fused_lstm_cell(gates, gates, gates[:, :3])
-        with pytest.raises(NotImplementedError, match="'aten::_thnn_fused_gru_cell'"):
-            torch.ops.aten._thnn_fused_gru_cell(gates[:, :9], gates[:, :9], gates[:, :3])
+    y = segments(device)
+    with torch.openreg.no_fallback(), pytest.raises(NotImplementedError, match=r"'aten::_segment_reduce_backward'"):
+        y.backward()
 
 
 def test_set_fallback_returns_the_mode_before() -> None:
@@ -600,27 +596,27 @@ def test_set_fallback_refuses_other_modes() -> None:
 
 def test_block_fallback_refuses_one_operator_until_it_is_unblocked(device: str) -> None:
     x = on(device, matrix(3))
-    torch.openreg.block_fallback("aten::sin.out")
+    torch.openreg.block_fallback("aten::special_airy_ai.out")
     try:
         with pytest.raises(NotImplementedError) as caught:
-            x.sin()
-        x.cos()
+            airy(x)
+        bessel(x)
     finally:
-        torch.openreg.block_fallback("aten::sin.out", False)
+        torch.openreg.block_fallback("aten::special_airy_ai.out", False)
     assert str(caught.value).splitlines()[0] == (
-        "openreg: 'aten::sin.out' has no kernel for openreg, and its fallback to the CPU is blocked"
+        "openreg: 'aten::special_airy_ai.out' has no kernel for openreg, and its fallback to the CPU is blocked"
     )
-    assert torch.openreg.fallbacks() == {"aten::cos.out": 1}
-    torch.testing.assert_close(x.sin().cpu(), matrix(3).sin())
+    assert torch.openreg.fallbacks() == {"aten::special_bessel_j0.out": 1}
+    torch.testing.assert_close(airy(x).cpu(), airy(matrix(3)))
 
 
 def test_blocking_twice_is_undone_by_unblocking_once(device: str) -> None:
-    torch.openreg.block_fallback("aten::sin.out")
-    torch.openreg.block_fallback("aten::sin.out")
-    torch.openreg.block_fallback("aten::sin.out", block=False)
-    torch.openreg.block_fallback("aten::sin.out", block=False)
-    on(device, matrix(3)).sin()
-    assert torch.openreg.fallbacks() == {"aten::sin.out": 1}
+    torch.openreg.block_fallback("aten::special_airy_ai.out")
+    torch.openreg.block_fallback("aten::special_airy_ai.out")
+    torch.openreg.block_fallback("aten::special_airy_ai.out", block=False)
+    torch.openreg.block_fallback("aten::special_airy_ai.out", block=False)
+    airy(on(device, matrix(3)))
+    assert torch.openreg.fallbacks() == {"aten::special_airy_ai.out": 1}
 
 
 def test_block_fallback_refuses_a_name_without_namespace() -> None:
@@ -629,44 +625,6 @@ def test_block_fallback_refuses_a_name_without_namespace() -> None:
         match=r"^block_fallback: argument 'op' is 'sin'; expected a name such as 'aten::sin' or 'aten::sin.out'",
     ):
         torch.openreg.block_fallback("sin")
-
-
-# ------------------------------------------------------- recurrent, convolution
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
-def test_recurrent_networks_equal_the_cpus(device: str, kind: type[torch.nn.RNNBase], bias: bool) -> None:
-    torch.manual_seed(0)
-    model = kind(4, 3, num_layers=2, bidirectional=True, bias=bias)
-    results = []
-    for place in ("cpu", device):
-        x = matrix(5, 2, 4).to(place).requires_grad_()
-        model = model.to(place)
-        model.zero_grad()
-        output, state = model(x)
-        sum(part.square().sum() for part in (output, *state)).backward()
-        results.append([on("cpu", value) for value in (output.detach(), x.grad, *(p.grad for p in model.parameters()))])
-    torch.testing.assert_close(results[1], results[0])
-
-
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("dimensions", [1, 2, 3])
-def test_convolutions_equal_the_cpus(device: str, dimensions: int, transposed: bool) -> None:
-    suffix = f"{dimensions}d"
-    kind = getattr(torch.nn, ("ConvTranspose" if transposed else "Conv") + suffix)
-    torch.manual_seed(0)
-    for options in ({}, {"bias": False, "groups": 2, "stride": 2, "padding": 1}):
-        model = kind(4, 6, 3, **options)
-        results = []
-        for place in ("cpu", device):
-            x = matrix(2, 4, *[7] * dimensions).to(place).requires_grad_()
-            model = model.to(place)
-            model.zero_grad()
-            y = model(x)
-            y.square().sum().backward()
-            results.append([on("cpu", value) for value in (y.detach(), x.grad, *(p.grad for p in model.parameters()))])
-        torch.testing.assert_close(results[1], results[0])
 
 
 # --------------------------------------------------- the dispatcher's own tools
@@ -681,25 +639,20 @@ def table_line(op: str, key: str = "PrivateUse1") -> str:
 def test_the_dispatch_table_tells_the_four_ways_in_which_an_operator_is_served() -> None:
     assert table_line("aten::empty.memory_format").endswith("[kernel]")
     assert "ops/empty.cpp" in table_line("aten::empty.memory_format")
-    assert table_line("aten::sin.out").endswith("[backend fallback]")
-    assert "fallback/cpu_fallback.cpp" in table_line("aten::sin.out")
-    assert table_line("aten::sin").endswith("[default backend kernel]")
-    assert "CompositeExplicitAutogradNonFunctional" in table_line("aten::sin")
+    assert table_line("aten::special_airy_ai.out").endswith("[backend fallback]")
+    assert "fallback/cpu_fallback.cpp" in table_line("aten::special_airy_ai.out")
+    assert table_line("aten::special_airy_ai").endswith("[default backend kernel]")
+    assert "CompositeExplicitAutogradNonFunctional" in table_line("aten::special_airy_ai")
     assert table_line("aten::linear").endswith("[math kernel]")
     assert "CompositeImplicitAutograd" in table_line("aten::linear")
-
-
-def test_an_operator_registered_by_name_is_a_kernel_in_the_dispatch_table() -> None:
-    assert table_line("aten::smooth_l1_loss").endswith("[kernel]")
-    assert "fallback/by_name.cpp" in table_line("aten::smooth_l1_loss")
 
 
 def test_the_dispatcher_says_which_operators_have_a_kernel_of_their_own() -> None:
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     assert has_kernel("aten::empty.memory_format", "PrivateUse1")
-    assert has_kernel("aten::smooth_l1_loss", "PrivateUse1")
-    assert not has_kernel("aten::sin.out", "PrivateUse1")
-    assert has_kernel("aten::sin.out", "CPU")
+    assert has_kernel("aten::convolution_overrideable", "PrivateUse1")
+    assert not has_kernel("aten::special_airy_ai.out", "PrivateUse1")
+    assert has_kernel("aten::special_airy_ai.out", "CPU")
     assert torch._C._dispatch_has_backend_fallback(torch._C.DispatchKey.PrivateUse1)
 
 

@@ -67,7 +67,7 @@ PROGRAMS = {
     "empty.memory_format": "torch.empty(2, 3, device=d).shape",
     "empty_strided": "x.device.type == d",
     "_copy_from": "x.device.type == d",
-    "_copy_from_and_resize": "torch.lgamma(x, out=torch.empty(0, device=d))",
+    "_copy_from_and_resize": "torch.special.airy_ai(x, out=torch.empty(0, device=d))",
     "_copy_from (Conjugate)": "torch.view_as_complex(x.view(3, 2)).conj().cpu()",
     "_copy_from (Negative)": "torch._neg_view(x).cpu()",
     "_local_scalar_dense": "x[3].item()",

@@ -2,123 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import selectors
-import subprocess
-import sys
-import threading
 import tomllib
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+
+from .workers import Result, Worker, run_all
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = tomllib.loads((HERE / "opinfo_expected.toml").read_text())
 OUTCOMES = {"equal", "different", "raises", "unusable", "crash"}
-WORKERS = 2
-SECONDS_PER_ENTRY = 60
-SECONDS_TO_START = 180
 
-pytestmark = pytest.mark.timeout(600)
-
-
-class Result(NamedTuple):
-    """How an entry went."""
-
-    outcome: str
-    detail: str
-
-
-class Worker:
-    """A process that runs entries, one at a time, and is replaced when an entry kills it.
-
-    Args:
-        program: The program to run, with the protocol of opinfo_worker.py.
-        log: File for what it prints to stderr.
-        limit: Seconds that an entry may take.
-    """
-
-    def __init__(self, program: Path, log: Path, limit: float = SECONDS_PER_ENTRY) -> None:
-        self._program = program
-        self._log = log
-        self._limit = limit
-        self.names: list[str] = self._start()
-
-    def _start(self) -> list[str]:
-        with self._log.open("wb") as log:
-            command = [sys.executable, str(self._program)]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
-        line = self._read(SECONDS_TO_START)
-        assert line, f"the worker did not start:\n{self._log.read_text()}"
-        return json.loads(line)
-
-    def _read(self, seconds: float) -> bytes:
-        """A line of answer; nothing if the process died. One that takes too long is killed, and so dies."""
-        assert self._process.stdout
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            if not selector.select(seconds):
-                self._process.kill()
-        return self._process.stdout.readline()
-
-    def run(self, name: str) -> Result:
-        """Runs one entry."""
-        assert self._process.stdin
-        self._process.stdin.write(f"{name}\n".encode())
-        self._process.stdin.flush()
-        line = self._read(self._limit)
-        if line:
-            return Result(**json.loads(line))
-        status = self._process.wait()
-        said = " ".join(self._log.read_text(errors="replace").split())[-300:]
-        self.stop()
-        self._start()
-        return Result("crash", f"status {status}: {said}")
-
-    def stop(self) -> None:
-        """Ends the process."""
-        self._process.kill()
-        self._process.communicate()
-
-
-def run_all(
-    start: Callable[[int], Worker], choose: Callable[[list[str]], list[str]] = lambda names: names
-) -> dict[str, Result]:
-    """Runs entries in several processes, each taking the next entry when it is done with one."""
-    results: dict[str, Result] = {}
-    rest: list[str] | None = None
-    lock = threading.Lock()
-
-    def serve(number: int) -> None:
-        nonlocal rest
-        worker = start(number)
-        with lock:
-            if rest is None:
-                rest = choose(worker.names)[::-1]
-        try:
-            while True:
-                with lock:
-                    if not rest:
-                        return
-                    name = rest.pop()
-                results[name] = worker.run(name)
-        finally:
-            worker.stop()
-
-    with ThreadPoolExecutor(WORKERS) as pool:
-        list(pool.map(serve, range(WORKERS)))
-    return results
+# One process of pytest-xdist: the tests share one run of all entries.
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("opinfo")]
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
     """Every entry's result."""
     folder = tmp_path_factory.mktemp("opinfo")
-    return run_all(lambda number: Worker(HERE / "opinfo_worker.py", folder / f"{number}.txt"))
+    return run_all(lambda number: Worker([HERE / "opinfo_worker.py"], folder / f"{number}.txt"))
 
 
 def test_every_entry_is_run(results: dict[str, Result]) -> None:
@@ -172,7 +76,7 @@ for line in sys.stdin:
 def test_an_entry_that_dies_or_hangs_is_named_and_the_others_are_run(tmp_path: Path) -> None:
     program = tmp_path / "stand_in.py"
     program.write_text(STAND_IN)
-    results = run_all(lambda number: Worker(program, tmp_path / f"{number}.txt", limit=1.0))
+    results = run_all(lambda number: Worker([program], tmp_path / f"{number}.txt", limit=1.0))
     assert results["good"] == results["last"] == Result("equal", "")
     assert results["dies"].outcome == "crash"
     assert results["dies"].detail == "status -6: a last word"

@@ -93,7 +93,8 @@ def test_a_filling_factory_gives_the_cpu_values(device: str, factory: str) -> No
     expected = make("cpu")
     assert str(got.device) == device
     assert (got.dtype, got.stride()) == (expected.dtype, expected.stride())
-    assert torch.equal(got.cpu(), expected)
+    # The last bit of a cosine may differ; from 1 on, the next number of this type is farther away than that.
+    torch.testing.assert_close(got.cpu(), expected, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])

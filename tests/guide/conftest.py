@@ -22,6 +22,13 @@ def pages() -> list[Path]:
     return [path for path in sorted(DOCS.rglob("*.md")) if path.parent != generated or path.name == "index.md"]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives whichever test comes first the time to build the guide."""
+    for item in items:
+        if "site" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(900))
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The HTML of the guide, from nothing, warnings being errors. Processes of one run share it."""

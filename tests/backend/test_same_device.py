@@ -1,0 +1,54 @@
+"""Kernels refuse tensors of two devices before they run; a kernel that ran would fail its device for the process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch_openreg  # noqa: F401
+
+F = torch.nn.functional
+X = torch.arange(12.0).view(3, 4)
+ROW = torch.ones(4)
+ROWS = torch.tensor([2, 0])
+
+# An operator, what it works on, and the argument that will be on another device.
+CASES: dict[str, tuple[Callable[[torch.Tensor, torch.Tensor], torch.Tensor], torch.Tensor, torch.Tensor]] = {
+    "add": (torch.add, X, X),
+    "mm": (torch.mm, X, X.t()),
+    "cat": (lambda x, y: torch.cat([x, y]), X, X),
+    "gather": (lambda x, y: x.gather(0, y), X, ROWS[:, None]),
+    "index_select": (lambda x, y: x.index_select(0, y), X, ROWS),
+    "index_add": (lambda x, y: x.index_add(0, torch.tensor([0, 1, 1], device=x.device), y), X, X),
+    "sum, out=": (lambda x, y: torch.sum(x, 0, out=y), X, ROW.clone()),
+    "cdist": (torch.cdist, X, X),
+    "group_norm, weight": (lambda x, y: F.group_norm(x, 2, y), X, ROW),
+    "group_norm, bias": (lambda x, y: F.group_norm(x, 2, None, y), X, ROW),
+    "layer_norm": (lambda x, y: F.layer_norm(x, (4,), y), X, ROW),
+    "batch_norm": (lambda x, y: F.batch_norm(x, None, None, y, training=True), X, ROW),
+    "embedding": (lambda x, y: F.embedding(y, x), X, ROWS),
+    "embedding_bag, factors": (
+        lambda x, y: F.embedding_bag(torch.tensor([[2, 0]], device=x.device), x, per_sample_weights=y, mode="sum"),
+        X,
+        torch.ones(1, 2),
+    ),
+    "conv1d": (lambda x, y: F.conv1d(x[None], y[None]), X, X),
+    "nll_loss": (lambda x, y: F.nll_loss(x, torch.tensor([1, 0, 3], device=x.device), y), X, ROW),
+    "searchsorted": (torch.searchsorted, X[0], X[0]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_tensors_of_two_devices_are_refused_and_the_device_stays_usable(
+    case: str, device: str, other_device: str
+) -> None:
+    function, x, y = CASES[case]
+    torch.openreg.reset_fallbacks()
+    function(x.to(device), y.to(device))
+    assert torch.openreg.fallbacks() == {}
+    with pytest.raises(RuntimeError, match=r"same device|share the same device|should.*device") as caught:
+        function(x.to(device), y.to(other_device))
+    assert "orError" not in str(caught.value)
+    torch.openreg.synchronize(device)
+    assert (x.to(device) + 1).sum().item() == (x + 1).sum().item()
