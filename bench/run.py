@@ -1,7 +1,8 @@
 """Runs all benchmarks, prints a table and writes build/bench.json.
 
 Figures of a busy machine say little: the table begins with what the machine had left, and the CPU's own figure stands
-beside each of PyTorch's. A bar is what the figure is to reach; nothing fails if it doesn't.
+beside each of PyTorch's. A bar is what the figure is to reach, or how many times the CPU's it may be; nothing fails if
+it doesn't.
 """
 
 import json
@@ -54,15 +55,25 @@ def measure(name: str, *command: str | Path) -> list[Figure]:
     return [{"part": name, **json.loads(line)} for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def row(figure: Figure) -> str:
+def verdict(figure: Figure, cores: float) -> str:
+    """Returns what is to be said about a figure's bar, if it has one: a value, or a multiple of the CPU's."""
+    value, bar, times = figure["value"], figure.get("bar"), figure.get("times")
+    if bar is None and times is None:
+        return ""
+    if cores < figure.get("cores", 0) - 0.2:
+        return f"not counted: needs {figure['cores']} cores of its own"
+    if times is not None:
+        return f"bar × {times:g}{'' if value <= times * figure['cpu'] else ', missed'}"
+    least = "least" in figure["name"] or "least" in figure["unit"]
+    return f"bar {bar:g}{'' if (value >= bar if least else value <= bar) else ', missed'}"
+
+
+def row(figure: Figure, cores: float) -> str:
     """Returns the line of a figure."""
-    value, cpu, bar = figure["value"], figure.get("cpu"), figure.get("bar")
-    text = f"{figure['name']:46} {value:12.4g} {figure['unit']:6}"
-    if cpu:
-        text += f" cpu {cpu:10.4g}   × {value / cpu:.2f}"
-    if ratio_bar := figure.get("ratio_bar"):
-        text += f" bar × {ratio_bar:g}"
-    return f"{text} bar {bar:g}" if bar else text
+    value, cpu = figure["value"], figure.get("cpu")
+    beside = f"cpu {cpu:10.4g}   × {value / cpu:<7.2f}" if cpu else ""
+    line = f"{figure['name']:56} {value:12.4g} {figure['unit']:6} {beside:26} {verdict(figure, cores)}"
+    return line.rstrip()
 
 
 def main() -> None:
@@ -76,7 +87,8 @@ def main() -> None:
     cores = {"cores": os.cpu_count(), "effective before": round(before, 2), "effective after": None}
     cores["effective after"] = round(effective_parallelism(), 2)
     print(f"\n{cores['cores']} cores, effectively {before:.2f} before and {cores['effective after']:.2f} after\n")
-    print("\n".join(row(figure) for figure in figures))
+    free = min(before, cores["effective after"])
+    print("\n".join(row(figure, free) for figure in figures))
     RESULT.write_text(
         json.dumps({"time": time.strftime("%FT%TZ", time.gmtime()), **cores, "figures": figures}, indent=1)
     )

@@ -1,8 +1,8 @@
-"""Figures of the PyTorch side, each with the CPU's beside it, as JSON lines {name, value, cpu, unit, bar, ratio_bar}.
+"""Figures of the PyTorch side, each with the CPU's beside it, as JSON lines {name, value, unit, cpu, bar, times}.
 
-A bar is what a figure is to reach: `bar` in its own unit, `ratio_bar` as a multiple of the CPU's.
-
-Device and CPU are measured in turns in one process, so that both meet the same machine. Medians throughout.
+`bar` is what the value is to reach, `times` how many times the CPU's value it may be. Figures that say `cores` tell
+something only where that many are really free. Device and CPU are measured in turns in one process, so that both meet
+the same machine. Medians throughout.
 """
 
 import json
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+import models
 import torch
 import torch_openreg  # noqa: F401 (registers the device)
 
@@ -35,21 +36,15 @@ torch.empty(1, device="openreg")
 print((imported - start) * 1e3, (time.perf_counter() - first) * 1e3, started - before, count - before)
 """
 
+Body = Callable[[], object]
 
-def report(
-    name: str,
-    value: float,
-    unit: str,
-    cpu: float | None = None,
-    bar: float | None = None,
-    ratio_bar: float | None = None,
-) -> None:
+
+def report(name: str, value: float, unit: str, **more: float | None) -> None:
     """Prints one figure."""
-    figure = {"name": name, "value": value, "cpu": cpu, "unit": unit, "bar": bar, "ratio_bar": ratio_bar}
-    print(json.dumps(figure), flush=True)
+    print(json.dumps({"name": name, "value": value, "unit": unit, **more}), flush=True)
 
 
-def seconds(body: Callable[[], object], times: int) -> float:
+def seconds(body: Body, times: int) -> float:
     """Returns the seconds that one call takes, the device's work included."""
     start = time.perf_counter()
     for _ in range(times):
@@ -58,74 +53,123 @@ def seconds(body: Callable[[], object], times: int) -> float:
     return (time.perf_counter() - start) / times
 
 
+def in_turns(device: Body, cpu: Body, times: int, rounds: int = ROUNDS) -> tuple[float, float]:
+    """Measures both in turns and returns the medians."""
+    pairs = [(seconds(device, times), seconds(cpu, times)) for _ in range(rounds)]
+    return median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)
+
+
 def compare(
-    name: str,
-    device: Callable[[], object],
-    cpu: Callable[[], object],
-    times: int,
-    unit: str = "µs",
-    ratio_bar: float | None = None,
+    name: str, device: Body, cpu: Body, calls: int, unit: str = "µs", times: float | None = None, rounds: int = ROUNDS
 ) -> None:
-    """Measures both in turns and prints the medians."""
-    figures: tuple[list[float], list[float]] = ([], [])
-    for _ in range(ROUNDS):
-        for body, results in zip((device, cpu), figures, strict=True):
-            results.append(seconds(body, times))
+    """Prints both, and how many times the CPU's figure the device's may be."""
     scale = {"µs": 1e6, "ms": 1e3}[unit]
-    report(name, median(figures[0]) * scale, unit, median(figures[1]) * scale, ratio_bar=ratio_bar)
+    seconds(device, 1), seconds(cpu, 1)
+    here, there = in_turns(device, cpu, calls, rounds)
+    report(name, here * scale, unit, cpu=there * scale, times=times)
 
 
 def tensors() -> None:
     """Creation, reading one number, and one operator on one element."""
     on_device, on_cpu = torch.ones(1, device=DEVICE), torch.ones(1)
+    compare("empty(1)", lambda: torch.empty(1, device=DEVICE), lambda: torch.empty(1), 1000, times=1.0)
     compare("view", lambda: on_device.view(1, 1), lambda: on_cpu.view(1, 1), 1000)
     compare("item()", on_device.item, on_cpu.item, 1000)
-    compare("x + y, one element", lambda: on_device + on_device, lambda: on_cpu + on_cpu, 500, ratio_bar=1.2)
-    compare("x.add_(1), one element", lambda: on_device.add_(1), lambda: on_cpu.add_(1), 500, ratio_bar=1.2)
-    compare("lgamma(x), one element, by the fallback", on_device.lgamma, on_cpu.lgamma, 500)
+    compare("x + y, one element", lambda: on_device + on_device, lambda: on_cpu + on_cpu, 500, times=1.2)
+    compare("exp(x), one element", on_device.exp, on_cpu.exp, 500)
 
 
-def operators() -> None:
-    """Native operators on much data."""
-    for text, size, times in (("1M", 1 << 20, 20), ("16M", 1 << 24, 1)):
-        x, out = torch.randn(size), torch.empty(size)
-        y, device_out = x.to(DEVICE), out.to(DEVICE)
-        compare(f"x + y, {text} floats", lambda y=y: y + y, lambda x=x: x + x, times, ratio_bar=1.0)
-        compare(
-            f"add(x, y, out=z), {text} floats",
-            lambda y=y, z=device_out: torch.add(y, y, out=z),
-            lambda x=x, z=out: torch.add(x, x, out=z),
-            times,
-            ratio_bar=1.0,
-        )
-        compare(f"sum, {text} floats", y.sum, x.sum, times)
-    for size, times in ((256, 50), (1024, 2)):
-        x, out = torch.randn(size, size), torch.empty(size, size)
-        y, device_out = x.to(DEVICE), out.to(DEVICE)
-        compare(
-            f"matrix product, {size}",
-            lambda y=y, z=device_out: torch.mm(y, y, out=z),
-            lambda x=x, z=out: torch.mm(x, x, out=z),
-            times,
-            "ms",
-            ratio_bar=1.1,
-        )
+def fallback() -> None:
+    """What the fallback adds to the CPU's own time for an operator of one element."""
+    on_device, on_cpu = torch.ones(1, device=DEVICE), torch.ones(1)
+    here, there = in_turns(lambda: torch.special.airy_ai(on_device), lambda: torch.special.airy_ai(on_cpu), 500)
+    assert "aten::special_airy_ai.out" in torch.openreg.fallbacks(), "this is to be measured on the fallback"
+    report("fallback of one element, more than the CPU", (here - there) * 1e6, "µs", bar=5)
+
+
+def addition() -> None:
+    """Adding large tensors."""
+    for text, size, calls in (("1M", 1 << 20, 50), ("16M", 1 << 24, 3)):
+        x, y = torch.ones(size, device=DEVICE), torch.ones(size)
+        compare(f"x + y, {text} floats", lambda x=x: x + x, lambda y=y: y + y, calls, times=1.0)
+
+
+def products() -> None:
+    """Matrix products."""
+    x, y = torch.ones(1024, 1024, device=DEVICE), torch.ones(1024, 1024)
+    compare("matmul 1024²", lambda: x @ x, lambda: y @ y, 2, "ms", times=1.1, rounds=7)
 
 
 def host_return() -> None:
-    """How long the host is held up by a product that takes the device a second."""
-    x = torch.randn(4096, 4096, device=DEVICE)
-    out = torch.empty_like(x)
+    """How soon the host has asked for a large matrix product."""
+    x = torch.ones(4096, 4096, device=DEVICE)
+    y = torch.ones(64, 64, device=DEVICE)
     for _ in range(20):
-        torch.mm(x[:64, :64], x[:64, :64], out=out[:64, :64])
+        y @ y
     torch.openreg.synchronize()
-    times = []
+    figures = []
     for _ in range(3):
         start = time.perf_counter()
-        torch.mm(x, x, out=out)
-        times.append(time.perf_counter() - start)
+        x @ x
+        figures.append(time.perf_counter() - start)
         torch.openreg.synchronize()
-    report("host return of a matrix product, 4096", median(times) * 1e6, "µs", bar=20)
+    report("host return of matmul 4096²", median(figures) * 1e6, "µs", bar=20)
+
+
+def overlap() -> None:
+    """The share of the host's work that costs nothing, because the device works meanwhile. Both work for 50 ms."""
+    x = torch.ones(1 << 14, device=DEVICE)
+
+    def device(count: int) -> float:
+        """Returns the seconds after which the work has been asked for."""
+        start = time.perf_counter()
+        for _ in range(count):
+            x.mul_(1.0)
+        return time.perf_counter() - start
+
+    def host(duration: float) -> None:
+        end = time.perf_counter() + duration
+        while time.perf_counter() < end:
+            pass
+
+    device(100)
+    torch.openreg.synchronize()
+    count = max(1, round(0.05 / seconds(lambda: x.mul_(1.0), 200)))
+    figures = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        asking = device(count)
+        torch.openreg.synchronize()
+        alone = time.perf_counter() - start
+        start = time.perf_counter()
+        device(count)
+        host(alone - asking)
+        torch.openreg.synchronize()
+        together = time.perf_counter() - start
+        figures.append((2 * alone - asking - together) / (alone - asking))
+    report("share of host work hidden behind the device's, at least", median(figures), "", bar=0.95, cores=2)
+
+
+def synchronizing() -> None:
+    """Waiting for the device, for an event that it has to pass and when there is nothing to wait for."""
+    torch.ones(1, device=DEVICE)
+    event, stream = torch.Event(DEVICE), torch.accelerator.current_stream()
+
+    def record_and_wait() -> float:
+        start = time.perf_counter()
+        event.record(stream)
+        event.synchronize()
+        return time.perf_counter() - start
+
+    def after_a_rest() -> float:
+        time.sleep(0.001)
+        return record_and_wait()
+
+    for text, body, bar in (("warm", record_and_wait, 15), ("after 1 ms idle", after_a_rest, 30)):
+        report(f"event: record and synchronize, {text}", median(body() for _ in range(500)) * 1e6, "µs", bar=bar)
+    for text, wait in (("stream", stream.synchronize), ("device", torch.openreg.synchronize)):
+        figures = [seconds(wait, 1000) for _ in range(ROUNDS)]
+        report(f"{text}: synchronize, idle", median(figures) * 1e6, "µs", bar=1)
 
 
 def copies() -> None:
@@ -144,26 +188,14 @@ def copies() -> None:
         )
 
 
-class Mlp:
-    """A small network and a batch, on one device."""
-
-    def __init__(self, device: str) -> None:
-        torch.manual_seed(0)
-        layers = [torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256), torch.nn.ReLU()]
-        self.model = torch.nn.Sequential(*layers, torch.nn.Linear(256, 10)).to(device)
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
-        self.inputs, self.targets = torch.randn(128, 64).to(device), torch.randint(0, 10, (128,)).to(device)
-
-    def step(self) -> None:
-        """Trains on the batch."""
-        self.optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(self.model(self.inputs), self.targets).backward()
-        self.optimizer.step()
-
-
 def training() -> None:
-    """A training step of a network, and of the example."""
-    compare("training step of an MLP, 64-256-256-10", Mlp(DEVICE).step, Mlp("cpu").step, 20, "ms", ratio_bar=1.0)
+    """Training steps of three networks, and of the example."""
+    for name, network, times in (
+        ("MLP", models.mlp, 1.0),
+        ("CNN", models.cnn, 2.0),
+        ("transformer", models.transformer, 1.5),
+    ):
+        compare(f"training step, {name}", network(DEVICE), network("cpu"), 10, "ms", times=times)
     sys.path.insert(0, str(ROOT / "examples"))
     from digits import Training
 
@@ -178,16 +210,14 @@ def start() -> None:
     imported, first, threads, count = (
         median(column) for column in zip(*(map(float, r.stdout.split()) for r in runs), strict=True)
     )
-    report("import after torch", imported, "ms")
-    report("first tensor", first, "ms")
-    report("threads started by importing", threads, "")
-    report("threads started by counting devices", count, "")
+    report("import after torch", imported, "ms", bar=20)
+    report("first tensor", first, "ms", bar=1)
+    report("threads started by importing", threads, "", bar=0)
+    report("threads started by counting devices", count, "", bar=0)
 
 
 if __name__ == "__main__":
-    tensors()
-    operators()
-    host_return()
-    copies()
-    training()
-    start()
+    for part in (
+        *(tensors, fallback, addition, products, host_return, overlap, synchronizing, copies, training, start),
+    ):
+        part()
