@@ -10,6 +10,7 @@ One module a concern:
     pictures    Graphviz and hand-made SVG, inline, so that they follow the page's colours
     stubs       the stubs that PyTorch ships
     timeline    what ran when, drawn from the file that a measurement wrote
+    coverage    how each operator is served, from the dispatcher's tables
     reference   Doxygen, and the pages made from its output
 """
 
@@ -20,7 +21,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import code, errors, exercise, files, pictures, reference, steps, stubs, timeline, transcript
+from . import code, coverage, errors, exercise, files, pictures, reference, steps, stubs, timeline, transcript
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -31,6 +32,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("openreg_root", str(_REPOSITORY), "env", types=frozenset({str}))
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
-    for module in (code, transcript, errors, exercise, steps, stubs, files, pictures, timeline, reference):
+    for module in (code, transcript, errors, exercise, steps, stubs, files, pictures, timeline, coverage, reference):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -173,7 +173,15 @@ def _leave_out(app: Sphinx, config: Config) -> None:
     """Without the reference, names that only it defines aren't looked for."""
     if not config.openreg_reference:
         config.nitpick_ignore_regex.append((r"(cpp|py):.*", r".*"))
-        for name in ("doxygenfile", "doxygengroup", "cppreference", "pythonreference"):
+        for name in (
+            "doxygenfile",
+            "doxygengroup",
+            "cppreference",
+            "pythonreference",
+            "coveragecounts",
+            "coveragecore",
+            "coveragetable",
+        ):
             app.add_directive(name, LeftOut, override=True)
 
 
