@@ -1,5 +1,7 @@
 """Step 10: a convolutional network and a transformer train, and the CPU has nothing to do."""
 
+from collections.abc import Callable
+
 import torch
 import torch_openreg  # noqa: F401
 from torch import nn
@@ -29,7 +31,7 @@ def cnn() -> nn.Module:
 
 
 def train(
-    kind: type | object, inputs: torch.Tensor, targets: torch.Tensor, device: str, steps: int = 10
+    kind: Callable[[], nn.Module], inputs: torch.Tensor, targets: torch.Tensor, device: str, steps: int = 10
 ) -> list[float]:
     """Losses of training with AdamW, clipped gradients and a schedule."""
     torch.manual_seed(0)
