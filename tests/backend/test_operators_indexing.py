@@ -388,3 +388,9 @@ def test_tensors_of_another_device_are_refused(device: str, other_device: str) -
     ):
         with pytest.raises(RuntimeError, match=r"same device|found at least two devices|device"):
             call()
+
+
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+def test_indices_of_a_triangle_are_integers_or_refused_by_their_own_name(device: str, name: str) -> None:
+    with pytest.raises(NotImplementedError, match=rf'"{name}" not implemented for \'Float\''):
+        getattr(torch, name)(3, 3, dtype=torch.float32, device=device)

@@ -68,7 +68,8 @@ at::Tensor triangleIndices(
   const auto index = type.value_or(at::kLong);
   at::native::check_args(rows, columns, layout);
   TORCH_CHECK_NOT_IMPLEMENTED(
-      index == at::kLong || index == at::kInt, "\"tril_indices\" not implemented for '", c10::toString(index), "'");
+      index == at::kLong || index == at::kInt, upper ? "\"triu" : "\"tril", "_indices\" not implemented for '",
+      c10::toString(index), "'");
   const auto options = at::TensorOptions().dtype(index).device(device);
   const c10::DeviceGuard guard(options.device());
   const int64_t lower = at::native::get_tril_size(rows, columns, upper ? diagonal - 1 : diagonal);
