@@ -1,4 +1,4 @@
-// Functions that std:: has for real numbers only, for complex ones, too.
+// Functions that std:: has for real or for complex numbers only, for both.
 #pragma once
 
 #include <cmath>
@@ -8,6 +8,16 @@
 #include "convert.h"
 
 namespace openreg::kernels::math {
+
+/// A real number is its own; of one, std::conj makes a complex number.
+template <class C>
+C conjugate(C x) {
+  if constexpr (kIsComplex<C>) {
+    return std::conj(x);
+  } else {
+    return x;
+  }
+}
 
 template <class C>
 C exp2(C x) {

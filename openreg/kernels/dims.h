@@ -1,4 +1,4 @@
-// Dimensions of strided operands, put into the order in which they are fastest to walk. Used by copy and fill.
+// Sizes of strided operands, and their dimensions in the order in which they are fastest to walk.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,15 @@ namespace openreg::kernels {
 /// Largest number of dimensions that a strided kernel takes.
 constexpr int kMaxDims = 16;
 
+/// How many elements an operand of these sizes has.
+inline int64_t elementCount(int dims, const int64_t* sizes) {
+  int64_t product = 1;
+  for (int i = 0; i < dims; ++i) {
+    product *= sizes[i];
+  }
+  return product;
+}
+
 /// A walk over N operands of equal shape. Strides are in bytes; dimension 0 is the innermost after simplify().
 template <int N>
 struct Dims {
@@ -15,13 +24,7 @@ struct Dims {
   int64_t size[kMaxDims]{};
   int64_t stride[N][kMaxDims]{};
 
-  int64_t elements() const {
-    int64_t product = 1;
-    for (int i = 0; i < count; ++i) {
-      product *= size[i];
-    }
-    return product;
-  }
+  int64_t elements() const { return elementCount(count, size); }
 
   /// Drops dimensions of size 1, makes the first operand's smallest stride the innermost, and joins dimensions that are
   /// one run in all operands. The set of elements stays the same.

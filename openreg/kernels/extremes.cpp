@@ -1,6 +1,8 @@
 // Reductions: largest and smallest elements, and where they are. A NaN is larger than all numbers, and smaller, too.
+#include <functional>
 #include <limits>
 
+#include "best.h"
 #include "reduce_table.h"
 
 namespace openreg::kernels {
@@ -60,58 +62,23 @@ struct Both {
 };
 const ReduceOf<Both, RealNumbersAndBool> kBoth("aminmax");
 
-/// The best element by `Better`, and where the first of equal ones is.
-template <class C, class Better>
-struct Place {
-  struct State {
-    C value;
-    int64_t index; ///< -1: none yet.
-  };
-  State start() const { return {C(0), -1}; }
-  State step(State best, C value, int64_t index) const { return join(best, {value, index}); }
-  State join(State a, State b) const {
-    if (a.index < 0 || b.index < 0) {
-      return a.index < 0 ? b : a;
-    }
-    const bool aIsNan = a.value != a.value;
-    const bool bIsNan = b.value != b.value;
-    const bool equal = aIsNan ? bIsNan : a.value == b.value;
-    const bool bWins = equal ? b.index < a.index : bIsNan || (!aIsNan && Better{}(b.value, a.value));
-    return bWins ? b : a;
-  }
-};
-
-struct IsLarger {
-  template <class C>
-  bool operator()(C a, C b) const {
-    return a > b;
-  }
-};
-
-struct IsSmaller {
-  template <class C>
-  bool operator()(C a, C b) const {
-    return a < b;
-  }
-};
-
 template <class C>
-struct LargestAndPlace : Place<C, IsLarger> {
-  using State = Place<C, IsLarger>::State;
+struct LargestAndPlace : Best<C, std::greater<C>> {
+  using State = Best<C, std::greater<C>>::State;
   std::tuple<C, int64_t> finish(State best, int64_t) const { return {best.value, best.index}; }
 };
 const ReduceOf<LargestAndPlace, RealNumbersAndBool> kLargestAndPlace("max");
 
 template <class C>
-struct SmallestAndPlace : Place<C, IsSmaller> {
-  using State = Place<C, IsSmaller>::State;
+struct SmallestAndPlace : Best<C, std::less<C>> {
+  using State = Best<C, std::less<C>>::State;
   std::tuple<C, int64_t> finish(State best, int64_t) const { return {best.value, best.index}; }
 };
 const ReduceOf<SmallestAndPlace, RealNumbersAndBool> kSmallestAndPlace("min");
 
 template <class C>
-struct PlaceOfSmallest : Place<C, IsSmaller> {
-  using State = Place<C, IsSmaller>::State;
+struct PlaceOfSmallest : Best<C, std::less<C>> {
+  using State = Best<C, std::less<C>>::State;
   int64_t finish(State best, int64_t) const { return best.index; }
 };
 const ReduceOf<PlaceOfSmallest, RealNumbersAndBool> kPlaceOfSmallest("argmin");

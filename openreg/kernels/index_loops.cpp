@@ -9,15 +9,6 @@ namespace openreg::kernels {
 
 namespace {
 
-/// How many elements there are.
-int64_t elementsOf(const IndexArgs& args) {
-  int64_t product = 1;
-  for (int i = 0; i < args.dims; ++i) {
-    product *= args.sizes[i];
-  }
-  return product;
-}
-
 // LITERALINCLUDE START: OWN DIMENSION
 /// The dimension by which threads share the work where elements are written to where indices point: one in which the
 /// indices have no say, so that no two threads write to one place, and the order of what arrives there is that of the
@@ -59,7 +50,7 @@ struct Loop {
 void forEachRead(const IndexArgs& args, orKernelContext& context, UseIndexRun use) {
   Loop loop{args, context, use, 0};
   context.parallelFor(
-      &context, elementsOf(args), kGrain / 4,
+      &context, elementCount(args.dims, args.sizes), kGrain / 4,
       [](void* state, int64_t begin, int64_t end) {
         const auto& [args, context, use, dim] = *static_cast<Loop*>(state);
         IndexWalk(args, context, begin).advance(end - begin, use);
@@ -68,7 +59,7 @@ void forEachRead(const IndexArgs& args, orKernelContext& context, UseIndexRun us
 }
 
 void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun use) {
-  const int64_t elements = elementsOf(args);
+  const int64_t elements = elementCount(args.dims, args.sizes);
   const int dim = ownDimension(args);
   if (elements == 0) {
     return;
@@ -82,7 +73,7 @@ void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun
       [](void* state, int64_t begin, int64_t end) {
         const auto& [args, context, use, dim] = *static_cast<Loop*>(state);
         const IndexArgs part = partOf(args, dim, begin, end);
-        IndexWalk(part, context, 0).advance(elementsOf(part), use);
+        IndexWalk(part, context, 0).advance(elementCount(part.dims, part.sizes), use);
       },
       &loop);
 }

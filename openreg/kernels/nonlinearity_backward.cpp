@@ -3,6 +3,7 @@
 #include <limits>
 #include <numbers>
 
+#include "complex_math.h"
 #include "convert.h"
 #include "functors.h"
 #include "vector_math.h"
@@ -10,15 +11,6 @@
 namespace openreg::kernels {
 
 namespace {
-
-template <class C>
-C conjugate(C x) {
-  if constexpr (kIsComplex<C>) {
-    return std::conj(x);
-  } else {
-    return x;
-  }
-}
 
 template <class C>
 C geluGradient(C grad, C x) {
@@ -39,7 +31,7 @@ C geluTanhGradient(C grad, C x) {
 template <class C>
 C siluGradient(C grad, C x) {
   const C s = math::sigmoid(x);
-  return grad * conjugate(s * (C(1) + x * (C(1) - s)));
+  return grad * math::conjugate(s * (C(1) + x * (C(1) - s)));
 }
 
 template <class C>
@@ -49,9 +41,9 @@ C mishGradient(C grad, C x) {
   return grad * (t + x * s * (C(1) - t * t));
 }
 
-const Binary<[](auto grad, auto y) { return grad * conjugate((decltype(y)(1) - y) * y); }, FloatsAndComplex>
+const Binary<[](auto grad, auto y) { return grad * math::conjugate((decltype(y)(1) - y) * y); }, FloatsAndComplex>
     kSigmoid("sigmoid_backward");
-const Binary<[](auto grad, auto y) { return grad * conjugate(decltype(y)(1) - y * y); }, FloatsAndComplex>
+const Binary<[](auto grad, auto y) { return grad * math::conjugate(decltype(y)(1) - y * y); }, FloatsAndComplex>
     kTanh("tanh_backward");
 const Binary<[](auto grad, auto x) { return geluGradient(grad, x); }, Floats> kGelu("gelu_backward");
 const Binary<[](auto grad, auto x) { return geluTanhGradient(grad, x); }, Floats> kGeluTanh("gelu_tanh_backward");

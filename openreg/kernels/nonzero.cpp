@@ -14,19 +14,11 @@ namespace openreg::kernels {
 
 namespace {
 
-int64_t elementsOf(const NonzeroArgs& args) {
-  int64_t product = 1;
-  for (int i = 0; i < args.dims; ++i) {
-    product *= args.sizes[i];
-  }
-  return product;
-}
-
 /// Calls `use(first, flags, count)` for the elements of a chunk, a block at a time.
 template <class Use>
 void forEachBlock(const NonzeroArgs& args, int64_t chunk, Use use) {
   const int64_t begin = chunk * kNonzeroChunk;
-  const int64_t end = std::min(begin + kNonzeroChunk, elementsOf(args));
+  const int64_t end = std::min(begin + kNonzeroChunk, elementCount(args.dims, args.sizes));
   Cursor cursor(args.dims, args.sizes, args.strides, begin);
   bool flags[kBlock];
   for (int64_t at = begin; at < end; at += kBlock) {
@@ -39,7 +31,7 @@ void forEachBlock(const NonzeroArgs& args, int64_t chunk, Use use) {
 }
 
 void forEachChunk(const NonzeroArgs& args, orKernelContext& context, orLoopBody body) {
-  const int64_t chunks = (elementsOf(args) + kNonzeroChunk - 1) / kNonzeroChunk;
+  const int64_t chunks = (elementCount(args.dims, args.sizes) + kNonzeroChunk - 1) / kNonzeroChunk;
   context.parallelFor(&context, chunks, 2, body, const_cast<NonzeroArgs*>(&args));
 }
 
@@ -56,7 +48,7 @@ struct Count {
       }
     });
     int64_t before = 0;
-    const int64_t chunks = (elementsOf(args) + kNonzeroChunk - 1) / kNonzeroChunk;
+    const int64_t chunks = (elementCount(args.dims, args.sizes) + kNonzeroChunk - 1) / kNonzeroChunk;
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
       before += std::exchange(args.counts[chunk], before);
     }

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numbers>
 
+#include "complex_math.h"
 #include "convert.h"
 #include "functors.h"
 
@@ -38,15 +39,6 @@ auto angle(C x) {
 }
 
 template <class C>
-C conjugate(C x) {
-  if constexpr (kIsComplex<C>) {
-    return std::conj(x);
-  } else {
-    return x;
-  }
-}
-
-template <class C>
 constexpr C kInfinity = std::numeric_limits<C>::infinity();
 
 const Unary<[](auto x) { return absolute(x); }, Numbers> kAbs("abs");
@@ -55,7 +47,7 @@ const Unary<[](auto x) { return sign(x); }, Types<Complex<float>, Complex<double
 const Unary<[](auto x) { return std::signbit(x); }, Floats> kSignbit("signbit");
 const Unary<[](auto x) { return x < decltype(x)(0); }, Integers> kIntegerSignbit("signbit");
 const Unary<[](auto x) { return angle(x); }, FloatsAndComplex> kAngle("angle");
-const Unary<[](auto x) { return conjugate(x); }, NumbersAndBool> kConjugate("conj_physical");
+const Unary<[](auto x) { return math::conjugate(x); }, NumbersAndBool> kConjugate("conj_physical");
 const Unary<[](auto x) { return x == kInfinity<decltype(x)>; }, Floats> kIsPositiveInfinity("isposinf");
 const Unary<[](auto x) { return x == -kInfinity<decltype(x)>; }, Floats> kIsNegativeInfinity("isneginf");
 
