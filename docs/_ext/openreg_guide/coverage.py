@@ -38,7 +38,7 @@ def _operators(directive: SphinxDirective) -> tuple[Path, list[Operator]]:
 
 
 def _raw(lines: Iterator[str]) -> list[nodes.Node]:
-    """HTML as it is: three thousand rows as nodes would take the build a minute, and the search its use."""
+    """HTML as it is: thousands of rows as nodes would take the build a minute, and the search its use."""
     return [nodes.raw("", "\n".join(lines), format="html")]
 
 
