@@ -16,27 +16,38 @@ namespace openreg::kernels {
 namespace {
 
 /// Multiplications that are worth a thread of their own.
-constexpr int64_t kWork = 2'000'000;
+constexpr int64_t kWork = 1'000'000;
 
-/// A product that is being computed, cut into pieces along the rows or the columns of all matrices of the batch.
+/// A product that is being computed, cut into panels along the rows or the columns of all matrices of the batch.
 struct Product {
+  static constexpr int64_t kPanel = 16; ///< Rows or columns: what BLAS computes at a time in registers, or more.
+
   const GemmArgs& args;
   const Blas* blas;
-  bool byRows; ///< Which of the two there are more of.
+  bool byRows; ///< Which of the two there are more of. Columns if equal: BLAS repeats less work for them.
 
   int64_t lines() const { return byRows ? args.m : args.n; }
+  int64_t panels() const { return (lines() + kPanel - 1) / kPanel; }
 
-  /// Calls `use(batch, row, rows, column, columns)` for each part of a matrix in the pieces [begin, end).
+  /// Fewest panels that are worth a thread of their own.
+  int64_t grain() const {
+    const int64_t perPanel = args.k * kPanel * (byRows ? args.n : args.m);
+    return kWork / std::max(int64_t{1}, perPanel) + 1;
+  }
+
+  /// Calls `use(batch, row, rows, column, columns)` for each part of a matrix in the panels [begin, end).
   template <class Use>
   void parts(int64_t begin, int64_t end, Use use) const {
     while (begin < end) {
-      const int64_t batch = begin / lines();
-      const int64_t first = begin % lines();
-      const int64_t count = std::min(end - begin, lines() - first);
+      const int64_t batch = begin / panels();
+      const int64_t first = begin % panels();
+      const int64_t count = std::min(end - begin, panels() - first);
+      const int64_t line = first * kPanel;
+      const int64_t lineCount = std::min(count * kPanel, lines() - line);
       if (byRows) {
-        use(batch, first, count, int64_t{0}, args.n);
+        use(batch, line, lineCount, int64_t{0}, args.n);
       } else {
-        use(batch, int64_t{0}, args.m, first, count);
+        use(batch, int64_t{0}, args.m, line, lineCount);
       }
       begin += count;
     }
@@ -107,13 +118,12 @@ struct FloatingGemm {
       return context.fail(&context, orErrorInvalidValue, "a type, stride or size that BLAS does not take");
     }
     const char* why = nullptr;
-    Product product{args, blas(why), args.m >= args.n};
+    Product product{args, blas(why), args.m > args.n};
     if (product.blas == nullptr) {
       return context.fail(&context, orErrorNotFound, why);
     }
-    const int64_t perLine = std::max(int64_t{1}, args.m * args.n / std::max(int64_t{1}, product.lines()) * args.k);
     context.parallelFor(
-        &context, args.batch * product.lines(), kWork / perLine + 1,
+        &context, args.batch * product.panels(), product.grain(),
         [](void* state, int64_t begin, int64_t end) {
           const auto& self = *static_cast<const Product*>(state);
           self.parts(begin, end, [&](auto... part) { multiply<T>(self, part...); });
@@ -157,9 +167,8 @@ struct IntegerGemm {
       return context.fail(&context, orErrorInvalidValue, "dtype is no integer");
     }
     Product product{args, nullptr, true};
-    const int64_t perLine = std::max(int64_t{1}, args.n * args.k);
     context.parallelFor(
-        &context, args.batch * args.m, kWork / perLine + 1,
+        &context, args.batch * product.panels(), product.grain(),
         [](void* state, int64_t begin, int64_t end) {
           const auto& self = *static_cast<const Product*>(state);
           self.parts(begin, end, [&](int64_t batch, int64_t row, int64_t rows, int64_t, int64_t columns) {

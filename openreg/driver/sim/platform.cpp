@@ -25,14 +25,30 @@ int currentCpu() {
   return sched_getcpu();
 }
 
+void leaveCpu(int cpu) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
+    return;
+  }
+  cpu_set_t others = allowed;
+  CPU_CLR(cpu, &others);
+  if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof(others), &others) == 0) {
+    sched_setaffinity(0, sizeof(allowed), &allowed);
+  }
+}
+
 void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs) {
   static_assert(sizeof(word) == sizeof(uint32_t), "a futex is a plain 32-bit word");
   const timespec timeout{timeoutNs / kNsPerSecond, timeoutNs % kNsPerSecond};
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, timeoutNs < 0 ? nullptr : &timeout, nullptr, 0);
 }
 
+void futexWake(const std::atomic<uint32_t>& word, int threads) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
 void futexWakeAll(const std::atomic<uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  futexWake(word, INT_MAX);
 }
 
 } // namespace openreg::sim

@@ -21,9 +21,15 @@ int64_t nowNs();
 /// The core that this thread runs on now.
 int currentCpu();
 
+/// Moves this thread to another core than `cpu`, where it has one. Afterwards it may run anywhere again.
+void leaveCpu(int cpu);
+
 /// Sleeps while `word` is `expected`, at most `timeoutNs` nanoseconds (negative: no limit). May return early.
 /// std::atomic::wait has no time limit and spins first, by rules of its own; hence the system call.
 void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs = -1);
+
+/// Wakes at most `threads` of those who sleep on `word`.
+void futexWake(const std::atomic<uint32_t>& word, int threads);
 
 /// Wakes all who sleep on `word`.
 void futexWakeAll(const std::atomic<uint32_t>& word);

@@ -7,11 +7,16 @@
 #include <system_error>
 #include <thread>
 
+#include "platform.h"
 #include "threads.h"
 
 namespace openreg::sim {
 
 namespace {
+
+/// How long a helper looks for the next loop before it sleeps. It gives its core up at each look, so that spinning
+/// takes nothing from threads that have work to do, and may last longer than a waiting thread's.
+constexpr int64_t kLookNs = 50'000;
 
 /// Threads of this class do not push the host's thread off its core when they wake.
 void becomeBatch() {
@@ -37,28 +42,26 @@ void ComputePool::run(int64_t count, int64_t grain, orLoopBody body, void* state
   if (count <= 0) {
     return;
   }
+  // Four pieces a thread even out threads that start late or are held up. If there are fewer, each thread should still
+  // get as many as the others.
+  int64_t pieces = std::min(count / std::max(grain, int64_t{1}), int64_t{4} * threads);
+  pieces -= pieces > threads ? pieces % threads : 0;
   // exchange comes last: it takes the pool. A loop inside a loop finds it taken, too.
-  if (threads == 1 || count <= grain || taken_.exchange(true, std::memory_order_acquire)) {
+  if (threads == 1 || pieces < 2 || taken_.exchange(true, std::memory_order_acquire)) {
     body(state, 0, count);
     return;
   }
-  // Four pieces a thread even out threads that start late or are held up.
-  const int64_t piece = std::max({grain, int64_t{1}, count / (int64_t{4} * threads)});
-  {
-    const std::lock_guard lock(mutex_);
-    loop_ = {body, state, count, piece};
-    next_.store(0, std::memory_order_relaxed);
-    ++loops_;
-    open_ = true;
-    startHelpers(threads - 1);
+  const int64_t piece = (count + pieces - 1) / pieces;
+  startHelpers(threads - 1);
+  callerCpu_.store(currentCpu(), std::memory_order_relaxed);
+  loop_ = {body, state, count, piece};
+  next_.store(0, std::memory_order_relaxed);
+  state_.store((state_.load(std::memory_order_relaxed) & ~(kOpen | kInside)) + kNumber + kOpen);
+  if (sleepers_.load() != 0) { // Either we see the sleeper, or it sees the loop.
+    futexWake(state_, static_cast<int>(pieces) - 1);
   }
-  started_.notify_all();
   work();
-  {
-    std::unique_lock lock(mutex_);
-    open_ = false; // Nobody joins any more: who wakes up only now finds nothing to do.
-    left_.wait(lock, [this] { return inside_ == 0; });
-  }
+  waitUntilAllLeft();
   taken_.store(false, std::memory_order_release);
 }
 
@@ -83,19 +86,63 @@ void ComputePool::work() {
   }
 }
 
+bool ComputePool::join(uint32_t& seen) {
+  uint32_t state = state_.load(std::memory_order_relaxed);
+  while ((state & kOpen) != 0 && state / kNumber != seen) {
+    if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+      seen = state / kNumber;
+      return true;
+    }
+  }
+  return false;
+}
+
+void ComputePool::leave() {
+  const uint32_t state = state_.fetch_sub(1) - 1;
+  if ((state & (kOpen | kInside)) == 0 && waiting_.load()) {
+    futexWakeAll(state_);
+  }
+}
+
+void ComputePool::waitUntilAllLeft() {
+  const auto allLeft = [this] { return (state_.load(std::memory_order_acquire) & kInside) == 0; };
+  state_.fetch_and(~kOpen); // Nobody joins any more: who wakes up only now finds nothing to do.
+  const int64_t end = nowNs() + kSpinNs;
+  while (!allLeft() && nowNs() < end) {
+    relax();
+  }
+  if (allLeft()) {
+    return;
+  }
+  waiting_.store(true);
+  for (uint32_t state = state_.load(); (state & kInside) != 0; state = state_.load()) {
+    futexWait(state_, state);
+  }
+  waiting_.store(false);
+}
+
 void ComputePool::help() {
   becomeBatch();
-  uint64_t seen = 0;
-  std::unique_lock lock(mutex_);
+  uint32_t seen = 0;
+  int64_t end = 0;
   for (;;) {
-    started_.wait(lock, [&] { return open_ && loops_ != seen; });
-    seen = loops_;
-    ++inside_;
-    lock.unlock();
-    work();
-    lock.lock();
-    if (--inside_ == 0) {
-      left_.notify_one();
+    if (join(seen)) {
+      work();
+      leave();
+      end = nowNs() + kLookNs;
+    } else if (nowNs() < end) {
+      sched_yield();
+    } else {
+      sleepers_.fetch_add(1);
+      const uint32_t state = state_.load();
+      if ((state & kOpen) == 0 || state / kNumber == seen) {
+        futexWait(state_, state);
+      }
+      sleepers_.fetch_sub(1);
+      // It may wake up on the core of the thread that it is to help.
+      if (const int cpu = currentCpu(); cpu == callerCpu_.load(std::memory_order_relaxed)) {
+        leaveCpu(cpu);
+      }
     }
   }
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 
@@ -10,7 +9,9 @@
 
 namespace openreg::sim {
 
-/// One for the process. Its threads are started by the first loop that is large enough, and sleep when there is none.
+/// One for the process. Its threads are started by the first loop that is large enough. A helper that has done its part
+/// spins for a little while, since the next kernel often follows at once and waking a thread takes longer than a small
+/// loop; then it sleeps.
 class ComputePool {
  public:
   static ComputePool& instance();
@@ -30,21 +31,27 @@ class ComputePool {
     int64_t piece = 0;
   };
 
+  // What `state_` says: the number of the loop, whether helpers may still join it, and how many are at work on it. In
+  // one word, so that nobody can join a loop that is being closed.
+  static constexpr uint32_t kNumber = 1u << 16;
+  static constexpr uint32_t kOpen = 1u << 15;
+  static constexpr uint32_t kInside = kOpen - 1;
+
   void startHelpers(int wanted);
   void work();
   void help();
+  bool join(uint32_t& seen);
+  void leave();
+  void waitUntilAllLeft();
 
   std::atomic<bool> taken_{false}; ///< One loop at a time; who finds the pool taken works alone.
   Loop loop_;
-  std::atomic<int64_t> next_{0}; ///< Start of the next piece.
-
-  std::mutex mutex_; ///< Guards what follows.
-  std::condition_variable started_;
-  std::condition_variable left_;
-  uint64_t loops_ = 0; ///< Number of the loop in work, or of the last one.
-  bool open_ = false;  ///< Whether helpers may still join it.
-  int inside_ = 0;     ///< Helpers at work on it.
-  int helpers_ = 0;    ///< Threads started.
+  int helpers_ = 0; ///< Threads started. Belongs to who has the pool.
+  std::atomic<int> callerCpu_{-1};
+  alignas(64) std::atomic<int64_t> next_{0}; ///< Start of the next piece.
+  alignas(64) std::atomic<uint32_t> state_{0};
+  std::atomic<int> sleepers_{0};     ///< Helpers that wait for `state_` to change.
+  std::atomic<bool> waiting_{false}; ///< Whether the caller does.
 };
 
 } // namespace openreg::sim

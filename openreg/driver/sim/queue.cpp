@@ -2,6 +2,7 @@
 #include "queue.h"
 
 #include <new>
+#include <utility>
 
 namespace openreg::sim {
 
@@ -101,6 +102,12 @@ void Queue::rest(Position at) {
     return;
   }
   const auto changed = [&] { return submitted() != seen || progress_.now() != at || finished(at); };
+  // A woken thread may find itself on the core of the one who woke it. Where the two alternate, that is the best place
+  // for both. But if work has piled up, they should run side by side.
+  const int cpu = currentCpu();
+  if (at - std::exchange(restedAt_, at) > kBacklog && cpu == producerCpu_.load(std::memory_order_relaxed)) {
+    leaveCpu(cpu);
+  }
   progress_.publishCpu();
   if (spinUntil(producerCpu_, changed)) {
     return;

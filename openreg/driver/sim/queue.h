@@ -90,9 +90,9 @@ class Queue {
   static constexpr uint64_t kNapping = 1;
   static constexpr uint64_t kAsleep = 2;
   static constexpr uint64_t kStateMask = kNapping | kAsleep;
-  static constexpr int kNaps = 30; ///< The kernel's timer adds some 50 µs to each: two milliseconds in all.
+  static constexpr int kNaps = 24; ///< The kernel's timer adds some 50 µs to each: under two milliseconds in all.
   static constexpr int64_t kNapNs = 20'000;
-  static constexpr uint64_t kBacklog = 64 * 128; ///< Bytes of waiting work that are worth ending a nap for.
+  static constexpr uint64_t kBacklog = 64 * 128; ///< Bytes of work that have piled up: worth ending a nap for.
 
   void rouse();
 
@@ -107,6 +107,7 @@ class Queue {
   alignas(64) std::atomic<uint32_t> wake_{0};
   std::atomic<bool> closed_{false};
   int naps_ = 0;
+  Position restedAt_ = 0; ///< Where the last rest began.
 };
 
 } // namespace openreg::sim
