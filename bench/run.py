@@ -1,8 +1,7 @@
 """Runs all benchmarks, prints a table and writes build/bench.json.
 
 Figures of a busy machine say little: the table begins with what the machine had left, and the CPU's own figure stands
-beside each of PyTorch's. A bar is what the figure is to reach, or how many times the CPU's it may be; nothing fails if
-it doesn't.
+beside each of PyTorch's. Behind them stands what the figure is to reach; nothing fails if it doesn't.
 """
 
 import json
@@ -56,16 +55,18 @@ def measure(name: str, *command: str | Path) -> list[Figure]:
 
 
 def verdict(figure: Figure, cores: float) -> str:
-    """Returns what is to be said about a figure's bar, if it has one: a value, or a multiple of the CPU's."""
-    value, bar, times = figure["value"], figure.get("bar"), figure.get("times")
-    if bar is None and times is None:
-        return ""
-    if cores < figure.get("cores", 0) - 0.2:
-        return f"not counted: needs {figure['cores']} cores of its own"
-    if times is not None:
-        return f"bar × {times:g}{'' if value <= times * figure['cpu'] else ', missed'}"
-    least = "least" in figure["name"] or "least" in figure["unit"]
-    return f"bar {bar:g}{'' if (value >= bar if least else value <= bar) else ', missed'}"
+    """Returns what a figure is to reach, and whether it does: at most, at least, or a multiple of the CPU's."""
+    for kind, reached in (
+        ("most", lambda bar: figure["value"] <= bar),
+        ("least", lambda bar: figure["value"] >= bar),
+        ("times", lambda bar: figure["value"] <= bar * figure["cpu"]),
+    ):
+        if (bar := figure.get(kind)) is not None:
+            if cores < figure.get("cores", 0) - 0.2:
+                return f"not counted: needs {figure['cores']} cores of its own"
+            text = f"× {bar:g}" if kind == "times" else f"at {kind} {bar:g}"
+            return text if reached(bar) else f"{text}: missed"
+    return ""
 
 
 def row(figure: Figure, cores: float) -> str:
