@@ -120,7 +120,8 @@ class Ladder:
         for path in self.trees[index]:
             write(out / path, self.text(index, path, keep_markers=True))
         for file in out.rglob("*"):
-            if file.is_file() and file.relative_to(out).as_posix() not in self.trees[index]:
+            path = file.relative_to(out).as_posix()
+            if file.is_file() and path not in self.trees[index] and not IGNORED.search(path):
                 file.unlink()
 
     def hand_out(self, index: int, out: Path) -> None:

@@ -3,7 +3,7 @@
     python steps/step.py 03 [--red] [--record] [--out DIR]          (make step N=03, RED=1, OUT=DIR)
     python steps/step.py all [--record]                             (make steps)
 
-The build folder is build/steps/NN. In it are src, the assembled tree, and site, to which the step is installed. A
+In build/steps/NN are src, the assembled tree, and site, to which the step is installed. A
 recorded output (before.txt, after.txt) begins with the command that makes it and is written by `--record` only. Of a
 traceback it has the last error, up to its first empty line; of an absolute path the last part.
 """
@@ -25,7 +25,7 @@ TRACE = "Traceback (most recent call last):\n"
 FRAMES = re.compile(r"\A([ \t].*\n)+")
 FOLDERS = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+")
 TIME_OR_ADDRESS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(?= ?(ns|us|µs|ms|s)\b)")
-COMPILER_ERROR = re.compile(r"^(?:\S*/)?src/(\S+?):(\d+):\d+: (?:fatal )?error: (.*)", re.M)
+COMPILER_ERROR = re.compile(r"^(?:\S*/)?(openreg/\S+?):(\d+):\d+: (?:fatal )?error: (.*)", re.M)
 FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 
 
@@ -81,14 +81,19 @@ class Workshop:
                 site / "torch_openreg.py", "raise ModuleNotFoundError(f'No module named {__name__!r}', name=__name__)\n"
             )
             return 0.0
-        build, src, source = site.parent, site.with_name("src"), self.ladder.steps[index].folder
+        src = site.with_name("src")
         self.ladder.assemble(index, src)
-        configure = ["cmake", "-G", "Ninja", "-S", str(source), "-B", str(build), "-DOPENREG_WERROR=ON"]
-        configure += [f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_INSTALL_PREFIX={site}"]
+        build, environment = src / "build" / "cmake", src / ".venv"
+        # Seen from the build folder, everything lies where it does in the repository. So the compiler cache finds what
+        # the repository's own build has compiled.
+        if not environment.exists():
+            environment.symlink_to(sys.prefix)
+        configure = ["cmake", "-G", "Ninja", "-S", str(src), "-B", str(build), "-DOPENREG_WERROR=ON"]
+        configure += [f"-DPython_EXECUTABLE={environment / 'bin' / 'python'}", f"-DCMAKE_INSTALL_PREFIX={site}"]
         if shutil.which("ccache"):
             configure += [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
         shutil.rmtree(site, ignore_errors=True)
-        print(f"building {build.relative_to(self.root)} ...", flush=True)
+        print(f"building {src.relative_to(self.root)} ...", flush=True)
         for command in (configure, ["cmake", "--build", str(build)], ["cmake", "--install", str(build)]):
             code, output = self.run(command, self.root)
             if code:

@@ -130,7 +130,7 @@ class Minimal(Workshop):
         """Build a step; return the commands that compiled libtorch_openreg.so, by source."""
         self.build(index)
         src = self.site(index).with_name("src")
-        commands = json.loads(src.with_name("compile_commands.json").read_text())
+        commands = json.loads((src / "build" / "cmake" / "compile_commands.json").read_text())
         by_file = {Path(entry["file"]).relative_to(src).as_posix(): entry for entry in commands}
         return {file: entry for file, entry in by_file.items() if file.startswith("openreg/csrc/")}
 
