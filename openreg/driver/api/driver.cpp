@@ -12,23 +12,41 @@
 #include <string_view>
 
 #include "entry.h"
+#include "fake/table.h"
 #include "fork.h"
+#include "process/table.h"
+#include "sim/control.h"
 #include "sim/table.h"
 
 namespace openreg::api {
 
 namespace {
 
+/// The drivers that this library brings along.
+struct BuiltIn {
+  std::string_view name;
+  const OrDriver& (*table)();
+  const Controls& (*controls)();
+};
+constexpr BuiltIn kBuiltIn[] = {
+    {"sim", sim::table, sim::controls},
+    {"process", process::table, process::controls},
+    {"fake", fake::table, nullptr},
+};
+
 /// Finds the table of the driver that `choice` names; null after reporting why not.
-const OrDriver* findTable(const char* entry, const std::string& choice) {
-  if (choice == "sim") {
-    return &sim::table();
+const OrDriver* findTable(const char* entry, const std::string& choice, const Controls*& controls) {
+  for (const BuiltIn& it : kBuiltIn) {
+    if (choice == it.name) {
+      controls = it.controls != nullptr ? &it.controls() : nullptr;
+      return &it.table();
+    }
   }
   if (choice.find('/') == std::string::npos) {
     report(
         entry, orErrorDriver,
-        "OPENREG_DRIVER is '%s'; expected 'sim' or the path (with a slash in it) of a shared library that exports "
-        "orGetDriver",
+        "OPENREG_DRIVER is '%s'; expected 'sim', 'process', 'fake' or the path (with a slash in it) of a shared "
+        "library that exports orGetDriver",
         choice.c_str());
     return nullptr;
   }
@@ -76,7 +94,8 @@ orError_t loadDriver(const char* entry) {
   if (!readLaunchBlocking(entry, launchBlocking)) {
     return orErrorInvalidValue;
   }
-  const OrDriver* table = findTable(entry, choice);
+  const Controls* controls = nullptr;
+  const OrDriver* table = findTable(entry, choice, controls);
   if (table == nullptr) {
     return orErrorDriver;
   }
@@ -94,7 +113,7 @@ orError_t loadDriver(const char* entry) {
 
   auto loaded = std::make_unique<Driver>();
   std::memcpy(&loaded->table, table, std::min(table->size, sizeof(OrDriver)));
-  loaded->isSimulator = table == &sim::table();
+  loaded->controls = controls;
   loaded->launchBlocking = launchBlocking;
   if (loaded->table.GetDeviceCount != nullptr) {
     if (const orError_t error = loaded->table.GetDeviceCount(&loaded->count); error != orSuccess) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "control.h"
 #include "openreg_driver.h"
 
 namespace openreg::api {
@@ -11,8 +12,8 @@ namespace openreg::api {
 struct Driver {
   OrDriver table{}; ///< A copy, with null for every entry that the driver's own (shorter) table does not have.
   int count = 0;    ///< Number of devices; 0 if the driver cannot tell.
-  bool isSimulator = false;
-  bool launchBlocking = false; ///< OPENREG_LAUNCH_BLOCKING=1: asynchronous calls wait for their work.
+  const Controls* controls = nullptr; ///< Null where nothing is simulated.
+  bool launchBlocking = false;        ///< OPENREG_LAUNCH_BLOCKING=1: asynchronous calls wait for their work.
 };
 
 inline constinit std::atomic<const Driver*> loadedDriver{nullptr};

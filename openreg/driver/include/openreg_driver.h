@@ -3,9 +3,9 @@
  * @brief What a driver implements: one table of functions.
  *
  * The entry points of openreg.h check arguments, keep each thread's current device and last error, and then call the
- * table of the driver that `OPENREG_DRIVER` chose: `sim` (the default), or the path of a shared library that exports
- * ::orGetDriver. An entry that is null reports "not implemented: NAME", so a half-written driver runs as far as it can
- * and tells what is next.
+ * table of the driver that `OPENREG_DRIVER` chose: `sim` (the default), `process`, `fake`, or the path of a shared
+ * library that exports ::orGetDriver. An entry that is null reports "not implemented: NAME", so a half-written driver
+ * runs as far as it can and tells what is next.
  *
  * What has been checked when a table entry is called: out-pointers are not null, enumerations and flags are in range,
  * device indices are in [0, count), the process is not a forked child. What a driver checks itself: handles, memory,

@@ -2,7 +2,8 @@
  * @file openreg_sim.h
  * @brief Controls of the simulator, for tests: gates, delays, failures.
  *
- * They work when the driver is the simulator and return ::orErrorNotImplemented else. The same can be said in the
+ * They work when the driver is the simulator, in this process (`sim`) or in subprocesses (`process`), and return
+ * ::orErrorNotImplemented else. The same can be said in the
  * environment, read at the first call that needs the driver, as a comma-separated list:
  *
  *     OPENREG_SIM=devices=2,memory=256MiB,check=1,kernel_delay=100us,fail=orMalloc:3:orErrorMemoryAllocation

@@ -1,11 +1,11 @@
-// Controls for tests, as far as other parts of the simulator need them.
+// The simulator's controls.
 #pragma once
 
-#include "openreg.h"
+#include "api/control.h"
 
 namespace openreg::sim {
 
-/// The error of that name ("orErrorMemoryAllocation"); orSuccess if there is none.
-orError_t errorOfName(const char* name);
+/// What openreg_sim.h does where the simulator is the driver.
+const api::Controls& controls();
 
 } // namespace openreg::sim

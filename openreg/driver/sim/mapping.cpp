@@ -46,6 +46,16 @@ Mapping::Mapping(size_t bytes, size_t alignment, Access access) {
   }
 }
 
+Mapping Mapping::ofFile(int file, size_t bytes) {
+  Mapping mapping;
+  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (mapped != MAP_FAILED) {
+    mapping.begin_ = static_cast<char*>(mapped);
+    mapping.size_ = bytes;
+  }
+  return mapping;
+}
+
 Mapping::~Mapping() {
   if (begin_ != nullptr) {
     munmap(begin_, size_);

@@ -5,13 +5,17 @@
 
 namespace openreg::sim {
 
-/// Anonymous private memory. Empty if it could not be had.
+/// Anonymous private memory, or a file. Empty if it could not be had.
 class Mapping {
  public:
   enum class Access { None, ReadWrite };
 
   Mapping() = default;
   Mapping(size_t bytes, size_t alignment, Access access);
+
+  /// Of a file, whose bytes others may share.
+  static Mapping ofFile(int file, size_t bytes);
+
   ~Mapping();
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;

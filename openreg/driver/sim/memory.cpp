@@ -33,14 +33,11 @@ void* Memory::allocate(size_t size) {
     return nullptr; // Before rounding, which could overflow.
   }
   if (!space_) {
-    space_ = Space::reserve(total_);
-    if (!space_) {
+    auto space = Space::reserve(total_);
+    if (!space) {
       return nullptr;
     }
-    distance_.store(space_->view(space_->base()) - space_->base(), std::memory_order_release);
-    end_.store(space_->base() + space_->size(), std::memory_order_release);
-    begin_.store(space_->base(), std::memory_order_release);
-    noteAddresses(device_, space_->base(), space_->size());
+    settle(std::move(space));
   }
   const std::optional<size_t> offset = arena_.take(rounded(size));
   if (!offset) {
@@ -55,6 +52,45 @@ void* Memory::allocate(size_t size) {
     noteAllocation(device_, base, size);
   }
   return base;
+}
+
+void Memory::settle(std::shared_ptr<Space> space) {
+  space_ = std::move(space);
+  distance_.store(space_->view(space_->base()) - space_->base(), std::memory_order_release);
+  end_.store(space_->base() + space_->size(), std::memory_order_release);
+  begin_.store(space_->base(), std::memory_order_release);
+  noteAddresses(device_, space_->base(), space_->size());
+}
+
+void Memory::adopt(std::shared_ptr<Space> space) {
+  const std::unique_lock lock(mutex_);
+  settle(std::move(space));
+}
+
+void Memory::note(const char* base, size_t size) {
+  const std::unique_lock lock(mutex_);
+  if (blocks_.emplace(base, size).second) {
+    used_ += rounded(size);
+    highWater_ = std::max(highWater_, static_cast<size_t>(base - space_->base()) + rounded(size));
+    if (poison_) {
+      noteAllocation(device_, base, size);
+    }
+  }
+}
+
+bool Memory::forget(const char* base) {
+  const std::unique_lock lock(mutex_);
+  const auto block = blocks_.find(base);
+  if (block == blocks_.end()) {
+    return false;
+  }
+  if (poison_) {
+    noteFree(base);
+  }
+  used_ -= rounded(block->second);
+  blocks_.erase(block);
+  generation_.fetch_add(1, std::memory_order_release);
+  return true;
 }
 
 bool Memory::release(void* ptr) {

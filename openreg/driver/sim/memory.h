@@ -45,6 +45,26 @@ class Memory {
   /// False if `ptr` is not the start of a live allocation.
   bool release(void* ptr);
 
+  /// First address of now; null before the first allocation.
+  const char* base() const { return begin_.load(std::memory_order_acquire); }
+
+  // Book-keeping alone, where another process hands the memory out.
+
+  /// `space` is where it is.
+  void adopt(std::shared_ptr<Space> space);
+  /// It has allocated [base, base + size).
+  void note(const char* base, size_t size);
+  /// It has freed what starts at `base`; false if nothing does.
+  bool forget(const char* base);
+  /// Calls `visit(base, size)` for each live allocation.
+  template <class Visit>
+  void forEach(Visit visit) const {
+    const std::shared_lock lock(mutex_);
+    for (const auto& [base, size] : blocks_) {
+      visit(base, size);
+    }
+  }
+
   /// The live allocation in which `ptr` lies.
   std::optional<Block> find(const void* ptr) const;
 
@@ -72,6 +92,8 @@ class Memory {
   void reset();
 
  private:
+  void settle(std::shared_ptr<Space> space);
+
   const int device_;
   const size_t total_;
   const bool poison_;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "api/control.h"
 #include "api/failure.h"
-#include "control.h"
 
 namespace openreg::sim {
 
@@ -73,7 +73,7 @@ Options::Fail parseFail(std::string_view item, std::string_view value) {
   }
   const std::string entry(value.substr(0, first));
   const std::string errorName(value.substr(second + 1));
-  const orError_t error = errorOfName(errorName.c_str());
+  const orError_t error = api::errorOfName(errorName.c_str());
   if (!api::isEntry(entry.c_str()) || error == orSuccess) {
     refuse(item, std::string(kExpected) + ", with a function of openreg.h and an error of orError_t");
   }

@@ -20,8 +20,15 @@ class Space {
   /// Null if the machine has not enough addresses.
   static std::shared_ptr<Space> reserve(size_t bytes);
 
-  char* base() const { return addresses_.begin(); }
-  size_t size() const { return addresses_.size(); }
+  /// Addresses alone: the bytes are in another process. Null likewise.
+  static std::shared_ptr<Space> addressesOnly(size_t bytes);
+
+  /// A view alone: another process has reserved the addresses, and may share the bytes, which are those of a file. Null
+  /// likewise.
+  static std::shared_ptr<Space> viewOf(char* base, size_t bytes, int file);
+
+  char* base() const { return base_; }
+  size_t size() const { return size_; }
 
   /// Where device code finds what `ptr`, an address of this space, points to.
   char* view(const void* ptr) const { return view_.begin() + (static_cast<const char*>(ptr) - base()); }
@@ -31,6 +38,8 @@ class Space {
   void retire(size_t used) { addresses_.abandon(used); }
 
  private:
+  char* base_ = nullptr;
+  size_t size_ = 0;
   Mapping addresses_;
   Mapping view_;
 };

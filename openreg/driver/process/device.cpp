@@ -1,0 +1,190 @@
+// One device: its executor from start to reset.
+#include "device.h"
+
+#include <cstring>
+
+#include "host.h"
+#include "openreg_driver.h"
+
+namespace openreg::process {
+
+Device::Device(int index, Host& host)
+    : index(index), memory(index, host.settings.devices.memory, host.settings.devices.check), host_(host),
+      delay_{host.settings.devices.kernelDelayNs, host.settings.devices.copyDelayNs} {}
+
+DeviceBoard& Device::board() const {
+  return host_.shared().board().devices[index];
+}
+
+orError_t Device::surface() {
+  if (Shared* shared = host_.sharedIfAny()) {
+    const DeviceBoard& it = shared->board().devices[index];
+    if (it.failed.load(std::memory_order_acquire) != 0 && !failure.exists()) {
+      failure.raise(static_cast<orError_t>(it.error), std::string(it.text, strnlen(it.text, sizeof(it.text))));
+    }
+  }
+  return failure.surface();
+}
+
+orError_t Device::startFailed(const std::string& text) {
+  return orDriverError(orErrorDriver, "device %d cannot be used: %s", index, text.c_str());
+}
+
+orError_t Device::start(std::unique_lock<std::mutex>& lock) {
+  settled_.wait(lock, [this] { return !resetting_; });
+  if (executor_ != nullptr) {
+    return orSuccess;
+  }
+  if (const orError_t error = failure.check()) {
+    return error; // A lost device has no executor until it is reset.
+  }
+  ExecutorPlan plan;
+  plan.program = host_.settings.executor;
+  plan.deadlineNs = host_.settings.deadlineNs;
+  if (host_.settings.deviceText.size() >= sizeof(plan.hello.options)) {
+    return startFailed("OPENREG_SIM is longer than an executor can be told");
+  }
+  try {
+    auto addresses = sim::Space::addressesOnly(memory.total());
+    if (addresses == nullptr) {
+      return startFailed("the machine has not enough addresses for its memory");
+    }
+    memoryFile_ = createMemory("openreg-memory", memory.total());
+    Shared& shared = host_.shared();
+    plan.board = shared.boardMemory.number();
+    plan.memory = memoryFile_.number();
+    plan.pinned = shared.pinned.descriptor();
+    plan.hello.device = index;
+    plan.hello.deviceCount = static_cast<int32_t>(host_.devices.size());
+    plan.hello.memoryBase = reinterpret_cast<uint64_t>(addresses->base());
+    plan.hello.memoryBytes = memory.total();
+    plan.hello.pinnedBytes = shared.pinned.bytes();
+    std::memcpy(plan.hello.options, host_.settings.deviceText.c_str(), host_.settings.deviceText.size() + 1);
+    executor_ = Executor::start(plan, [this](const Executor& executor, orError_t error, const std::string& text) {
+      lost(executor, error, text);
+    });
+    memory.adopt(std::move(addresses));
+  } catch (const std::runtime_error& error) { // StartError, or std::system_error from shared memory.
+    memoryFile_ = Descriptor();
+    return startFailed(error.what());
+  }
+  host_.peers.greet(*this, *executor_);
+  executor_->post(Kind::Delay, {pieceOf(delay_)});
+  return orSuccess;
+}
+
+std::shared_ptr<Executor> Device::executor(orError_t& error) {
+  std::unique_lock lock(mutex_);
+  error = start(lock);
+  return error == orSuccess ? executor_ : nullptr;
+}
+
+std::shared_ptr<Executor> Device::running() {
+  const std::lock_guard lock(mutex_);
+  return executor_;
+}
+
+orError_t Device::request(Kind kind, std::initializer_list<Piece> pieces, void* answer, size_t answerBytes) {
+  orError_t error = orSuccess;
+  const std::shared_ptr<Executor> it = executor(error);
+  if (it == nullptr) {
+    return error;
+  }
+  error = it->request(kind, pieces, answer, answerBytes);
+  if (error == orErrorDeviceLost && failure.exists()) {
+    return failure.surface(); // With the reason.
+  }
+  return error;
+}
+
+int Device::memoryDescriptor() {
+  const std::lock_guard lock(mutex_);
+  return executor_ != nullptr ? memoryFile_.number() : -1;
+}
+
+void Device::interruptWaiters() {
+  for (StreamBoard& stream : board().streams) {
+    stream.device.interrupt();
+  }
+}
+
+void Device::lost(const Executor& executor, orError_t error, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (executor_.get() != &executor) {
+    return; // A reset has been faster.
+  }
+  DeviceBoard& it = board();
+  std::string message = "device " + std::to_string(index) + " was lost: " + text;
+  if (it.lastWords[0] != '\0') {
+    message += ": " + std::string(it.lastWords, strnlen(it.lastWords, sizeof(it.lastWords)));
+  }
+  failure.impose(error, message + "; expected it to answer until orDeviceReset");
+  it.lost.store(1);
+  forgetGates();
+  interruptWaiters();
+}
+
+orError_t Device::setDelay(const DelayFrame& delay) {
+  const std::lock_guard lock(mutex_);
+  delay_ = delay;
+  if (executor_ != nullptr) {
+    executor_->post(Kind::Delay, {pieceOf(delay_)});
+  }
+  return orSuccess;
+}
+
+void Device::lose() {
+  (void)use();
+  const std::shared_ptr<Executor> it = running();
+  if (it != nullptr) {
+    it->kill(orErrorDeviceLost, "was killed by orSimLoseDevice");
+    (void)it->ping(); // Returns when everybody has been told.
+  }
+  failure.impose(
+      orErrorDeviceLost, "device " + std::to_string(index) + " was lost; expected it to answer until orDeviceReset");
+}
+
+void Device::reset() {
+  std::shared_ptr<Executor> old;
+  {
+    std::unique_lock lock(mutex_);
+    settled_.wait(lock, [this] { return !resetting_; });
+    resetting_ = true;
+    old = std::move(executor_);
+    life_.fetch_add(1);
+    failure.dropWork();
+  }
+  default_.store(nullptr, std::memory_order_release);
+  host_.invalidateHandles(*this);
+  host_.peers.forget(*this);
+  if (old != nullptr) {
+    old->quit();
+  }
+  const std::lock_guard lock(mutex_);
+  if (Shared* shared = host_.sharedIfAny()) {
+    DeviceBoard& it = shared->board().devices[index];
+    for (const auto& lane : lanes_) {
+      lane->startAnew();
+      it.streams[lane->number].device.advance(lane->fenced); // Nobody waits for what was dropped.
+      it.streams[lane->number].host.advance(lane->hostFenced);
+    }
+    forgetGates();
+    it.lastWords[0] = '\0';
+    it.failed.store(0);
+    it.lost.store(0);
+  }
+  memory.reset();
+  memoryFile_ = Descriptor();
+  active_.store(false, std::memory_order_release);
+  failure.clear();
+  resetting_ = false;
+  settled_.notify_all();
+}
+
+void Device::forgetGates() {
+  for (GateBoard& gate : host_.shared().board().gates) {
+    gate.waiting[index].store(0);
+  }
+}
+
+} // namespace openreg::process

@@ -1,0 +1,153 @@
+// One device, seen from the host: its executor, its addresses, its lanes.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "executor.h"
+#include "lane.h"
+#include "objects.h"
+#include "sim/failure.h"
+#include "sim/lookup.h"
+#include "sim/memory.h"
+#include "wire/board.h"
+
+namespace openreg::process {
+
+struct Host;
+
+/// A device and its life: unused, in use by an executor, lost, reset to unused.
+class Device {
+ public:
+  Device(int index, Host& host);
+
+  const int index;
+  sim::Memory memory;   ///< What is allocated where. The bytes are in the executor.
+  sim::Failure failure; ///< What surface() has found on the board, or the executor's end.
+
+  bool active() const { return active_.load(std::memory_order_acquire); }
+
+  /// Every call that needs the device comes through here: marks it used, and returns its failure if that has surfaced.
+  orError_t use() {
+    if (!active()) [[unlikely]] {
+      active_.store(true);
+    }
+    return failure.check();
+  }
+
+  /// For synchronising calls: the failure of the device's work, if there is one.
+  orError_t surface();
+
+  // -------------------------------------------------------------------------------------------------- streams
+
+  Stream* defaultStream(); ///< Null if there are too many streams, as below.
+  Stream* createStream(int priority);
+  bool isDefault(const Stream& stream) const { return default_.load(std::memory_order_acquire) == &stream; }
+
+  /// Makes the handle invalid; false if `expected` is not the handle any more. Work already posted still runs.
+  bool destroyStream(Stream& stream, uint64_t expected);
+
+  // ------------------------------------------------------------------------------------------------ posted work
+
+  /// Posts a frame whose payload starts with the number of the stream. `expected` is the handle the caller was given.
+  /// @param end Receives the point behind it, if wanted. Its fence may still have to come: see ensureFence.
+  template <class Payload>
+  orError_t submit(
+      Stream& stream,
+      uint64_t expected,
+      Kind kind,
+      Payload payload,
+      Piece more = {},
+      Piece most = {},
+      Point* end = nullptr) {
+    std::unique_lock lock(mutex_);
+    Lane* lane = nullptr;
+    if (const orError_t error = admit(lock, stream, expected, lane)) {
+      return error;
+    }
+    payload.stream = lane->number;
+    put(*lane, kind, {pieceOf(payload), more, most});
+    if (end != nullptr) {
+      *end = {this, lane->number, lane->fenced + (lane->unfenced ? 1 : 0)};
+    }
+    return orSuccess;
+  }
+
+  /// The point behind all work of the stream so far: posts a fence unless there is nothing behind the last one.
+  orError_t mark(Stream& stream, uint64_t expected, Point& point);
+
+  /// The same, and has the event's time taken there. The event's latest version is set in the order of the fences.
+  orError_t record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle);
+
+  /// Promises that the host will advance the stream's other fence: later work of the stream waits for that. Gives the
+  /// point before it.
+  orError_t promise(Stream& stream, uint64_t expected, Point& before, uint64_t& promised);
+
+  /// Sees to it that the fence of a point that submit() gave has been posted.
+  void ensureFence(const Point& point);
+
+  // --------------------------------------------------------------------------------------------------- waiting
+
+  Fence& fence(uint32_t lane) const;
+
+  /// Blocks until a point of this device is reached, its executor is lost, or it is reset.
+  void wait(const Point& point);
+
+  /// Blocks until all that has been posted to its lanes is done.
+  void drain();
+
+  // -------------------------------------------------------------------------------------------- the executor
+
+  /// The executor, started if there is none. Null after describing why not.
+  std::shared_ptr<Executor> executor(orError_t& error);
+
+  /// The executor, if there is one.
+  std::shared_ptr<Executor> running();
+
+  /// A request to the executor; see Executor::request.
+  orError_t request(Kind kind, std::initializer_list<Piece> pieces, void* answer = nullptr, size_t answerBytes = 0);
+
+  /// Kills the executor.
+  void lose();
+
+  /// For tests: makes work take longer, in the executors to come too.
+  orError_t setDelay(const DelayFrame& delay);
+
+  void reset();
+
+  /// Grows with each reset: what was begun in an earlier life is not for this one.
+  uint64_t life() const { return life_.load(std::memory_order_acquire); }
+
+  /// The descriptor of its memory, for its peers; -1 if it has no executor.
+  int memoryDescriptor();
+
+ private:
+  orError_t admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint64_t expected, Lane*& lane);
+  void put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces);
+  uint64_t putFence(Lane& lane, uint32_t event = kNoEvent, uint64_t version = 0);
+  orError_t start(std::unique_lock<std::mutex>& lock);
+  void lost(const Executor& executor, orError_t error, const std::string& text);
+  void interruptWaiters();
+  void forgetGates();
+  DeviceBoard& board() const;
+  Stream* openStream(int priority);
+  Lane* freeLane();
+  orError_t startFailed(const std::string& text);
+
+  Host& host_;
+  std::atomic<bool> active_{false};
+  std::atomic<uint64_t> life_{0};
+  std::atomic<Stream*> default_{nullptr};
+
+  std::mutex mutex_; ///< Guards what follows, and the order of frames in each lane.
+  std::condition_variable settled_;
+  bool resetting_ = false;
+  DelayFrame delay_; ///< Different from what OPENREG_SIM says only after setDelay.
+  std::shared_ptr<Executor> executor_;
+  Descriptor memoryFile_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+} // namespace openreg::process

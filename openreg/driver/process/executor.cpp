@@ -1,0 +1,145 @@
+// Frames to an executor, and its answers.
+#include "executor.h"
+
+#include <csignal>
+#include <cstring>
+
+#include "openreg_driver.h"
+
+namespace openreg::process {
+
+namespace {
+
+const char* nameOf(Kind kind) {
+  switch (kind) {
+    case Kind::Ping:
+      return "Ping";
+    case Kind::Malloc:
+      return "Malloc";
+    case Kind::MemInfo:
+      return "MemInfo";
+    case Kind::ModuleLoad:
+      return "ModuleLoad";
+    case Kind::ModuleKernel:
+      return "ModuleKernel";
+    case Kind::EventTime:
+      return "EventTime";
+    default:
+      return "posted";
+  }
+}
+
+} // namespace
+
+uint64_t Executor::put(const Header& header, std::initializer_list<Piece> pieces, Urgency urgency) {
+  if (ended()) {
+    return 0;
+  }
+  // A full ring empties quickly, as the executor never waits for a stream; if not, it hangs.
+  const int64_t start = sim::nowNs();
+  bool late = false;
+  bool doorbell = false;
+  const uint64_t number = ring_->put(header, pieces, urgency, doorbell, plan_.deadlineNs, [&] {
+    late = sim::nowNs() - start >= plan_.deadlineNs;
+    return late || ended();
+  });
+  if (late && number == 0 && !ended()) {
+    kill(orErrorTimedOut, "has not made room for frames within its deadline");
+  }
+  if (doorbell) {
+    const char bell = 0;
+    sendMessage(socket_, &bell, sizeof(bell));
+  }
+  return number;
+}
+
+orError_t Executor::hang(Kind kind, uint64_t number) {
+  char text[160];
+  std::snprintf(
+      text, sizeof(text), "has not answered request %llu (%s) within its deadline of %g s",
+      static_cast<unsigned long long>(number), nameOf(kind), static_cast<double>(plan_.deadlineNs) / 1e9);
+  kill(orErrorTimedOut, text);
+  awaitLeft();
+  return orErrorDeviceLost;
+}
+
+orError_t Executor::request(Kind kind, std::initializer_list<Piece> pieces, void* answer, size_t answerBytes) {
+  const std::lock_guard lock(requests_);
+  const int64_t deadline = sim::nowNs() + plan_.deadlineNs;
+  Header header;
+  header.kind = static_cast<uint16_t>(kind);
+  header.flags = kWantsAnswer;
+  header.deadlineNs = deadline;
+  const uint64_t number = put(header, pieces, Urgency::Now);
+  Fence& answered = channel().answered;
+  const bool came =
+      number != 0 && answered.wait(number, plan_.deadlineNs, [&] { return ended() || sim::nowNs() >= deadline; });
+  if (!came) {
+    if (number != 0 && !ended()) {
+      return hang(kind, number);
+    }
+    awaitLeft();
+    return orErrorDeviceLost;
+  }
+  Answer& it = channel().answer;
+  const bool error = it.error != orSuccess;
+  const bool fits = error ? it.payload <= sizeof(it.data) && it.payload > 0 : it.payload == answerBytes;
+  if (it.magic != kMagic || it.number != number || answered.value.load() != number || !fits || it.error < 0 ||
+      it.error > orErrorDriver) {
+    char text[200];
+    std::snprintf(
+        text, sizeof(text),
+        "has given a garbled answer to request %llu (%s): magic 0x%x, number %llu, error %d, %u bytes of payload",
+        static_cast<unsigned long long>(number), nameOf(kind), it.magic, static_cast<unsigned long long>(it.number),
+        it.error, it.payload);
+    kill(orErrorDeviceLost, text);
+    awaitLeft();
+    return orErrorDeviceLost;
+  }
+  if (error) {
+    return orDriverError(static_cast<orError_t>(it.error), "%.*s", static_cast<int>(it.payload), it.data);
+  }
+  std::memcpy(answer, it.data, answerBytes);
+  return orSuccess;
+}
+
+void Executor::grant(int device, int descriptor) {
+  const Grant grant{.device = device};
+  sendMessage(socket_, &grant, sizeof(grant), {&descriptor, 1});
+}
+
+void Executor::quit() {
+  {
+    const std::lock_guard lock(mutex_);
+    quitting_ = true;
+  }
+  post(Kind::Quit, {}, Urgency::Now);
+  const auto deadline = std::chrono::nanoseconds(plan_.deadlineNs);
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, deadline, [this] { return left_; })) {
+        return;
+      }
+    }
+    ping(); // A kernel may run as long as it likes. If the executor itself hangs, this ends it.
+  }
+}
+
+void Executor::kill(orError_t error, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (blame_ == orSuccess) {
+    blame_ = error;
+    blameText_ = text;
+  }
+  if (!ended()) { // Until it is reaped, its number cannot be another process's.
+    ::kill(process_, SIGKILL);
+  }
+}
+
+void Executor::awaitLeft() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return left_; });
+}
+
+} // namespace openreg::process

@@ -1,0 +1,105 @@
+// Frames about streams.
+#include <unistd.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "api/state.h"
+#include "commands.h"
+#include "service.h"
+#include "sim/calls.h"
+
+namespace openreg::process {
+
+void EventTimes::set(uint32_t event, uint64_t version, int64_t ns) {
+  const std::lock_guard lock(mutex_);
+  Time& it = times_[event];
+  if (version > it.version) {
+    it = {version, ns};
+  }
+}
+
+int64_t EventTimes::get(uint32_t event) {
+  const std::lock_guard lock(mutex_);
+  return times_[event].ns;
+}
+
+sim::Stream& Service::stream(uint32_t number) {
+  if (number >= kMaxStreams || streams_[number] == nullptr) {
+    throw Garbled("a frame names stream " + std::to_string(number) + ", which there is not");
+  }
+  return *streams_[number];
+}
+
+void Service::onStreamCreate(const StreamFrame& frame) {
+  if (frame.stream >= kMaxStreams || streams_[frame.stream] != nullptr) {
+    throw Garbled("a frame creates stream " + std::to_string(frame.stream) + ", which there is or cannot be");
+  }
+  streams_[frame.stream] = device_.createStream(frame.priority);
+  if (streams_[frame.stream] == nullptr) {
+    throw Garbled("a frame creates stream " + std::to_string(frame.stream) + ", which is one too many");
+  }
+}
+
+void Service::onStreamDestroy(const StreamFrame& frame) {
+  stream(frame.stream).close();
+  streams_[frame.stream] = nullptr;
+}
+
+void Service::pass(const FenceFrame& fence) {
+  if (fence.event != kNoEvent) {
+    times_.set(fence.event, fence.version, sim::nowNs());
+  }
+  DeviceBoard& board = deviceBoard();
+  if (device_.failure.exists() && board.failed.load() == 0) {
+    const std::lock_guard lock(failing_);
+    const orError_t error = device_.failure.surface(); // None while Quit drops what is queued.
+    if (error != orSuccess && board.failed.load() == 0) {
+      board.error = error;
+      std::snprintf(board.text, sizeof(board.text), "%s", api::thread.description);
+      board.failed.store(1, std::memory_order_release);
+    }
+  }
+  board.streams[fence.stream].device.advance(fence.value);
+}
+
+void Service::onFence(const FenceFrame& frame) {
+  sim::Stream& it = stream(frame.stream);
+  if (it.idle()) {
+    pass(frame); // Everything before is done: no worker has to wake up for that.
+  } else {
+    it.submit<FenceCommand>(it.handle.load(), *this, frame);
+  }
+}
+
+void Service::onWait(const WaitFrame& frame) {
+  (void)deviceAt(frame.ofDevice);
+  if (frame.ofStream >= kMaxStreams) {
+    throw Garbled("a frame waits for stream " + std::to_string(frame.ofStream));
+  }
+  sim::Stream& it = stream(frame.stream);
+  it.submit<WaitCommand>(it.handle.load(), *this, frame);
+}
+
+void Service::onGate(const GateFrame& frame) {
+  if (frame.gate >= kMaxGates) {
+    throw Garbled("a frame names gate " + std::to_string(frame.gate));
+  }
+  sim::Stream& it = stream(frame.stream);
+  it.submit<GateCommand>(it.handle.load(), *this, frame);
+}
+
+void Service::onNudge(const StreamFrame& frame) {
+  if (frame.stream < kMaxStreams && streams_[frame.stream] != nullptr) {
+    streams_[frame.stream]->nudge();
+  }
+}
+
+void Service::onQuit() {
+  std::thread([this] {
+    sim::deviceReset(device_.index); // Drops what is queued, and waits for the running kernel.
+    _exit(0);
+  }).detach(); // Meanwhile Ping must be answered.
+}
+
+} // namespace openreg::process

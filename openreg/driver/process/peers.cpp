@@ -1,0 +1,113 @@
+// Peers.
+#include "peers.h"
+
+#include "host.h"
+
+namespace openreg::process {
+
+namespace {
+
+uint32_t bit(const Device& device) {
+  return 1u << device.index;
+}
+
+template <class Payload>
+void tell(Device& device, Kind kind, const Payload& payload) {
+  if (const auto executor = device.running()) {
+    executor->post(kind, {pieceOf(payload)});
+  }
+}
+
+} // namespace
+
+bool Peers::canAccess(const Device& device, const Device& peer) const {
+  return (allowed_[device.index].load() & bit(peer)) != 0;
+}
+
+bool Peers::enable(Device& device, const Device& peer) {
+  const std::lock_guard lock(mutex_);
+  const bool changed = (allowed_[device.index].fetch_or(bit(peer)) & bit(peer)) == 0;
+  if (changed) {
+    tell(device, Kind::PeerEnable, PeerFrame{.device = peer.index});
+  }
+  return changed;
+}
+
+bool Peers::disable(Device& device, const Device& peer) {
+  const std::lock_guard lock(mutex_);
+  const bool changed = (allowed_[device.index].fetch_and(~bit(peer)) & bit(peer)) != 0;
+  if (changed) {
+    tell(device, Kind::PeerDisable, PeerFrame{.device = peer.index});
+  }
+  return changed;
+}
+
+void Peers::greet(const Device& device, Executor& executor) {
+  for (const auto& peer : host().devices) {
+    if (canAccess(device, *peer)) {
+      executor.post(Kind::PeerEnable, {pieceOf(PeerFrame{.device = peer->index})});
+    }
+  }
+}
+
+bool Peers::introduce(Device& device, Device& peer) {
+  if ((knownBy_[peer.index].load(std::memory_order_acquire) & bit(device)) != 0) {
+    return true;
+  }
+  orError_t error = orSuccess;
+  const auto executor = device.executor(error); // Started if need be, before our lock.
+  const std::lock_guard lock(mutex_);
+  const int memory = peer.memoryDescriptor();
+  if (executor == nullptr || memory < 0) {
+    return false;
+  }
+  if ((knownBy_[peer.index].fetch_or(bit(device)) & bit(device)) != 0) {
+    return true;
+  }
+  executor->grant(peer.index, memory);
+  executor->post(
+      Kind::PeerMemory, {pieceOf(
+                            PeerMemoryFrame{
+                                .device = peer.index,
+                                .base = reinterpret_cast<uint64_t>(peer.memory.base()),
+                                .bytes = peer.memory.total()})});
+  // From here on announce() tells of what is new. What was allocated just before comes twice, which does no harm.
+  peer.memory.forEach([&](const char* base, size_t size) {
+    executor->post(
+        Kind::PeerBlock,
+        {pieceOf(PeerBlockFrame{.device = peer.index, .address = reinterpret_cast<uint64_t>(base), .size = size})});
+  });
+  return true;
+}
+
+void Peers::announce(Device& device, const void* address, size_t size) {
+  if (knownBy_[device.index].load() == 0) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  const uint32_t who = knownBy_[device.index].load();
+  for (const auto& peer : host().devices) {
+    if ((who & bit(*peer)) != 0) {
+      tell(
+          *peer, Kind::PeerBlock,
+          PeerBlockFrame{.device = device.index, .address = reinterpret_cast<uint64_t>(address), .size = size});
+    }
+  }
+}
+
+void Peers::forget(Device& device) {
+  const std::lock_guard lock(mutex_);
+  allowed_[device.index].store(0);
+  for (const auto& peer : host().devices) {
+    knownBy_[peer->index].fetch_and(~bit(device)); // Its executor goes, and with it all it knew.
+    if ((allowed_[peer->index].fetch_and(~bit(device)) & bit(device)) != 0) {
+      tell(*peer, Kind::PeerDisable, PeerFrame{.device = device.index});
+    }
+    if ((knownBy_[device.index].load() & bit(*peer)) != 0) {
+      tell(*peer, Kind::PeerForget, PeerFrame{.device = device.index});
+    }
+  }
+  knownBy_[device.index].store(0);
+}
+
+} // namespace openreg::process

@@ -1,0 +1,43 @@
+// Which executors know the memory of which other devices.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "wire/protocol.h"
+
+namespace openreg::process {
+
+class Device;
+class Executor;
+
+/// A kernel or copy of one device that touches another's memory runs in the first one's executor, which therefore maps
+/// that memory, and is told of its allocations. That happens when it is first needed: peers that nobody uses cost
+/// nothing. Lock order: this one's mutex before a device's.
+class Peers {
+ public:
+  // Whether kernels of `device` may be given memory of `peer`.
+  bool canAccess(const Device& device, const Device& peer) const;
+  bool enable(Device& device, const Device& peer); ///< False if it is so already; disable likewise.
+  bool disable(Device& device, const Device& peer);
+
+  /// Sees to it that `device` knows the memory of `peer`. False if one of them has no executor.
+  bool introduce(Device& device, Device& peer);
+
+  /// `device` has allocated or (size 0) freed something.
+  void announce(Device& device, const void* address, size_t size);
+
+  /// A new executor is told what had been enabled.
+  void greet(const Device& device, Executor& executor);
+
+  /// `device` is reset: its memory is gone, and access from and to it off.
+  void forget(Device& device);
+
+ private:
+  std::mutex mutex_;
+  std::atomic<uint32_t> allowed_[kMaxDevices]{}; ///< One bit for each peer.
+  std::atomic<uint32_t> knownBy_[kMaxDevices]{}; ///< One bit for each device that knows this one's memory.
+};
+
+} // namespace openreg::process

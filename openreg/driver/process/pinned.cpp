@@ -1,0 +1,126 @@
+// Pinned host memory.
+#include "pinned.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "device.h"
+
+namespace openreg::process {
+
+namespace {
+
+size_t pageBytes() {
+  return static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// As much as the machine has: pages appear as they are used.
+size_t machineBytes() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * pageBytes();
+}
+
+size_t wholePages(size_t size) {
+  return (size + pageBytes() - 1) / pageBytes() * pageBytes();
+}
+
+} // namespace
+
+Pinned::Pinned()
+    : memory_(createMemory("openreg-pinned", machineBytes())), view_(machineBytes()), arena_(machineBytes()) {}
+
+void* Pinned::allocate(size_t size, int device) {
+  if (size > view_.bytes()) {
+    return nullptr; // Before rounding, which could overflow.
+  }
+  const std::lock_guard lock(mutex_);
+  const auto offset = arena_.take(wholePages(size));
+  if (!offset) {
+    return nullptr;
+  }
+  char* base = view_.begin() + *offset;
+  if (!view_.open(memory_, *offset, wholePages(size))) {
+    arena_.give(*offset, wholePages(size));
+    return nullptr;
+  }
+  blocks_.emplace(base, Entry{size, device, {}, false});
+  return base;
+}
+
+bool Pinned::release(void* ptr) {
+  std::vector<Point> uses;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto block = blocks_.find(static_cast<const char*>(ptr));
+    if (block == blocks_.end() || block->second.leaving) {
+      return false;
+    }
+    block->second.leaving = true;
+    uses = block->second.uses;
+  }
+  for (const Point& use : uses) {
+    use.device->ensureFence(use);
+    use.device->wait(use);
+  }
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(static_cast<const char*>(ptr));
+  const size_t bytes = wholePages(block->second.size);
+  const size_t offset = static_cast<size_t>(block->first - view_.begin());
+  view_.close(offset, bytes); // Who reads it now faults.
+  fallocate(
+      memory_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+      static_cast<off_t>(bytes)); // The pages go back to the system.
+  arena_.give(offset, bytes);
+  blocks_.erase(block);
+  return true;
+}
+
+Pinned::Blocks::const_iterator Pinned::blockOf(const void* ptr, size_t size) const {
+  const auto next = blocks_.upper_bound(static_cast<const char*>(ptr));
+  if (next == blocks_.begin()) {
+    return blocks_.end();
+  }
+  const auto block = std::prev(next);
+  const bool inside = sim::Block{block->first, block->second.size}.holds(ptr, size) && !block->second.leaving;
+  return inside ? block : blocks_.end();
+}
+
+std::optional<Pinned::Found> Pinned::find(const void* ptr) const {
+  if (!covers(ptr)) {
+    return std::nullopt;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto block = blockOf(ptr, 0);
+  if (block == blocks_.end()) {
+    return std::nullopt;
+  }
+  return Found{{block->first, block->second.size}, block->second.device};
+}
+
+std::optional<uint64_t> Pinned::offsetOf(const void* ptr, size_t size) const {
+  if (!covers(ptr)) {
+    return std::nullopt;
+  }
+  const std::lock_guard lock(mutex_);
+  if (blockOf(ptr, size) == blocks_.end()) {
+    return std::nullopt;
+  }
+  return static_cast<uint64_t>(static_cast<const char*>(ptr) - view_.begin());
+}
+
+void Pinned::addUse(const void* ptr, const Point& point) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blockOf(ptr, 0);
+  if (found == blocks_.end()) {
+    return; // Freed meanwhile, which the program should not have done; its pages stay mapped in the executor.
+  }
+  auto& uses = blocks_.find(found->first)->second.uses;
+  std::erase_if(uses, [&](const Point& use) {
+    return use.reached() || (use.device == point.device && use.lane == point.lane); // The later one implies it.
+  });
+  uses.push_back(point);
+}
+
+} // namespace openreg::process

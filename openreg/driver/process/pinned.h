@@ -1,0 +1,65 @@
+// Pinned host memory: a range that the host and all executors have mapped.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "objects.h"
+#include "sim/arena.h"
+#include "sim/memory.h"
+#include "wire/shared_memory.h"
+
+namespace openreg::process {
+
+/// Pinning means: the device can reach it by itself. Here an executor copies from and to these pages without the host,
+/// and a copy names them by their offset in the range.
+class Pinned {
+ public:
+  Pinned();
+
+  struct Found {
+    sim::Block block;
+    int device = -1; ///< Current when it was allocated.
+  };
+
+  int descriptor() const { return memory_.number(); }
+  size_t bytes() const { return view_.bytes(); }
+
+  /// Null if there is not enough.
+  void* allocate(size_t size, int device);
+
+  /// Waits until no queued copy uses the block. False if `ptr` is not the start of a live block.
+  bool release(void* ptr);
+
+  /// The block in which `ptr` lies.
+  std::optional<Found> find(const void* ptr) const;
+
+  /// Whether [ptr, ptr + size) lies in one block; if so, its offset in the range.
+  std::optional<uint64_t> offsetOf(const void* ptr, size_t size) const;
+
+  /// A queued copy uses the block in which `ptr` lies; it is done at `point`.
+  void addUse(const void* ptr, const Point& point);
+
+ private:
+  struct Entry {
+    size_t size;
+    int device;
+    std::vector<Point> uses; ///< Only those that may be under way.
+    bool leaving = false;    ///< Somebody waits to free it: a second free finds it gone.
+  };
+  using Blocks = std::map<const char*, Entry>;
+
+  Blocks::const_iterator blockOf(const void* ptr, size_t size) const;
+  bool covers(const void* ptr) const { return ptr >= view_.begin() && ptr < view_.begin() + view_.bytes(); }
+
+  Descriptor memory_;
+  View view_; ///< Without access but where something is allocated.
+  mutable std::mutex mutex_;
+  sim::Arena arena_;
+  Blocks blocks_;
+};
+
+} // namespace openreg::process

@@ -1,0 +1,112 @@
+/**
+ * @file protocol.h
+ * @brief The wire between the host and the executor of a device: what is said, in which bytes.
+ *
+ * **Who is there.** The host is the process that calls openreg.h. An executor is a subprocess of it: one device, whose
+ * memory and streams exist only there.
+ *
+ * **What connects them.** A Unix socket of whole messages (`SOCK_SEQPACKET`), and shared memory without a name
+ * (`memfd_create`), so that nothing is left behind whoever dies first:
+ *
+ * | what    | who has it mapped      | what it is for                                                                 |
+ * |---------|------------------------|--------------------------------------------------------------------------------|
+ * | socket  | both                   | Hello and Welcome; doorbell; file descriptors; its end is the other side's end |
+ * | channel | both, one a device     | ring of frames, the answer, staging area for bulk data (channel.h)             |
+ * | board   | host and all executors | how far each stream has come; failures (board.h)                               |
+ * | pinned  | host and all executors | pinned host memory: executors copy from and to it directly                     |
+ * | memory  | executor and its peers | the device's memory. The host has its addresses and a descriptor, never a view |
+ *
+ * **Start.** The executor is given the socket as file descriptor 3. The host sends Hello with the descriptors of
+ * channel, board, memory and pinned, in this order. The executor answers Welcome with its version, or with a text that
+ * says why it cannot serve, and then serves frames until the socket ends.
+ *
+ * **Frames.** The host writes frames into the ring; each is a Header, the payload that belongs to its kind (frames.h),
+ * and for some kinds variable data. Frames are numbered 1, 2, 3, …; a gap, a wrong magic, a size that does not fit or
+ * an unknown kind is a garbled frame: the executor writes what it saw to the board and exits, for after that it could
+ * only guess. Most frames are *posted*: nobody waits for them. A frame with kWantsAnswer is a *request*: the executor
+ * writes an Answer with the request's number, an error code, and the answer's payload or the error's text. There is at
+ * most one request at a time a device, and a request is answered without waiting for any stream.
+ *
+ * **Order.** Frames are taken in the order of the ring. Work is then ordered by the stream it names, as openreg.h says.
+ *
+ * **Waiting.** Nobody waits by a request, as that would stop all other frames. The host posts a Fence frame; when the
+ * stream has come so far, the executor advances the stream's fence on the board, and whoever waits sleeps on that word.
+ * An executor waits for another device's stream in the same way, without the host.
+ *
+ * **Deadlines.** A request has a deadline after which the host counts the executor as hung and ends it. Waiting for a
+ * stream has none, as kernels may take for ever; who waits long sends Ping, which only a hung executor does not answer.
+ *
+ * **Sleep.** An executor without frames spins, then naps, then sleeps in `poll` (Ring::state). A message of one byte on
+ * the socket wakes it: the doorbell.
+ *
+ * All numbers are little-endian; all structures have fixed sizes and no gaps.
+ */
+#pragma once
+
+#include <cstdint>
+
+namespace openreg::process {
+
+/// Grows with every change of what follows. Both sides must have the same.
+constexpr uint32_t kProtocolVersion = 1;
+
+constexpr uint32_t kMagic = 0x4652'524F; ///< "ORRF" in memory; starts every frame, answer and message.
+
+constexpr int kSocket = 3; ///< The executor's descriptor of the socket.
+
+constexpr int kMaxDevices = 16;
+constexpr uint32_t kMaxStreams = 1024; ///< Of one device.
+
+/// The host's first message. It carries the descriptors of channel, board, memory and pinned.
+struct Hello {
+  uint32_t magic = kMagic;
+  uint32_t version = kProtocolVersion;
+  int32_t device = 0;       ///< Index of the executor's device.
+  int32_t deviceCount = 0;  ///< Devices of the host.
+  uint64_t memoryBase = 0;  ///< First address of the device's memory: what pointers look like.
+  uint64_t memoryBytes = 0; ///< Size of the device's memory.
+  uint64_t pinnedBytes = 0; ///< Size of the pinned range.
+  char options[512] = "";   ///< The host's OPENREG_SIM.
+};
+
+/// The executor's answer.
+struct Welcome {
+  uint32_t magic = kMagic;
+  uint32_t version = kProtocolVersion;
+  int32_t error = 0;   ///< An orError_t; if it is not 0 the executor ends.
+  char text[508] = ""; ///< Why.
+};
+
+/// Carries the descriptor of another device's memory; comes before the PeerMemory frame that says what it is for.
+struct Grant {
+  uint32_t magic = kMagic;
+  int32_t device = 0; ///< Whose memory it is.
+};
+
+/// Precedes each frame.
+struct Header {
+  uint32_t magic = kMagic;
+  uint16_t kind = 0;      ///< A Kind.
+  uint16_t flags = 0;     ///< kWantsAnswer or 0.
+  uint32_t bytes = 0;     ///< Of the whole frame with this header; a multiple of kFrameAlignment.
+  uint32_t payload = 0;   ///< Bytes of the payload and what follows it, without padding.
+  uint64_t number = 0;    ///< 1, 2, 3, …
+  int64_t deadlineNs = 0; ///< Of a request, in CLOCK_MONOTONIC: later nobody waits for the answer. 0: none.
+};
+
+constexpr uint16_t kWantsAnswer = 1;
+constexpr uint32_t kFrameAlignment = 32; ///< So that a header never wraps around the ring's end.
+constexpr uint32_t kMaxFrameBytes = 8192;
+static_assert(sizeof(Header) == kFrameAlignment);
+
+/// What an executor writes for a request.
+struct Answer {
+  uint32_t magic = kMagic;
+  int32_t error = 0;    ///< An orError_t.
+  uint64_t number = 0;  ///< Of the request.
+  uint32_t payload = 0; ///< Bytes of `data`.
+  uint32_t reserved = 0;
+  char data[1024] = ""; ///< The payload, or the error's text with its final zero.
+};
+
+} // namespace openreg::process

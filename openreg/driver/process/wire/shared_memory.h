@@ -1,0 +1,70 @@
+// Memory that can be handed to another process, and that is gone when nobody has it any more.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace openreg::process {
+
+/// A file descriptor, closed with its owner.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  int number() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+/// Creates zeroed memory without a name in any file system; pages appear as they are used. Throws std::system_error.
+Descriptor createMemory(const char* name, size_t bytes);
+
+/// A view of such memory.
+class View {
+ public:
+  View() = default;
+
+  /// Maps `bytes` from the start. Throws std::system_error.
+  View(const Descriptor& memory, size_t bytes);
+
+  /// Addresses without access, to be opened piece by piece. Throws std::system_error.
+  explicit View(size_t bytes);
+  ~View();
+  View(View&& other) noexcept : begin_(std::exchange(other.begin_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  View& operator=(View&& other) noexcept {
+    std::swap(begin_, other.begin_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+  /// Maps whole pages of `memory` at the same offset of the view; false if that cannot be.
+  bool open(const Descriptor& memory, size_t offset, size_t bytes);
+
+  /// Takes the access to a piece away again.
+  void close(size_t offset, size_t bytes);
+
+  char* begin() const { return begin_; }
+  size_t bytes() const { return bytes_; }
+
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(begin_);
+  }
+
+ private:
+  void map(size_t bytes, int protection, int flags, int file);
+
+  char* begin_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+} // namespace openreg::process
