@@ -94,7 +94,13 @@ orError_t copyStaged(Stream& stream, uint64_t handle, const Place& dst, const Pl
     frame.from = toDevice ? offset : src.at + chunk * kStagingChunk;
     frame.size = bytesOf(chunk);
     const orError_t failed = device.submit(stream, handle, Kind::Copy, frame);
-    return failed != orSuccess ? failed : device.mark(stream, handle, done[chunk % lease.count()]);
+    if (failed != orSuccess) {
+      return failed;
+    }
+    Point& end = done[chunk % lease.count()];
+    const orError_t unmarked = device.mark(stream, handle, end);
+    device.hurry(end.lane); // The point of chunks is that both sides work at once.
+    return unmarked;
   };
   // A chunk's turn: what it held before is through; the host's half of its copy; the executor's half.
   for (size_t turn = 0; turn < chunks + (toDevice ? 0 : lease.count()) && error == orSuccess; ++turn) {

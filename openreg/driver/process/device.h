@@ -95,6 +95,9 @@ class Device {
   /// Blocks until a point of this device is reached, its executor is lost, or it is reset.
   void wait(const Point& point);
 
+  /// Has the executor begin now with what has been posted, instead of after a nap.
+  void hurry(uint32_t lane);
+
   /// Blocks until all that has been posted to its lanes is done.
   void drain();
 

@@ -202,14 +202,18 @@ void Device::ensureFence(const Point& point) {
   }
 }
 
+void Device::hurry(uint32_t lane) {
+  if (const auto executor = running()) {
+    executor->post(Kind::Nudge, {pieceOf(StreamFrame{.stream = lane})}, Urgency::Now);
+  }
+}
+
 void Device::wait(const Point& point) {
   Fence& it = fence(point.lane);
   if (it.reached(point.value)) {
     return;
   }
-  if (const auto executor = running()) {
-    executor->post(Kind::Nudge, {pieceOf(StreamFrame{.stream = point.lane})}, Urgency::Now);
-  }
+  hurry(point.lane);
   const std::atomic<uint32_t>& gone = board().lost;
   const int64_t deadlineNs = host_.settings.deadlineNs;
   int64_t asked = sim::nowNs();

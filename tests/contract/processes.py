@@ -1,0 +1,55 @@
+"""What tests of the driver "process" see of its subprocesses. Child processes import this module too."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from .harness import wait_until
+
+
+def _cmdline(pid: str) -> list[str]:
+    try:
+        return Path("/proc", pid, "cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
+def executors(parent: int | None = None) -> dict[int, int]:
+    """The executors that a process has: device → process id."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        words = _cmdline(entry.name) if entry.name.isdigit() else []
+        if str(parent or os.getpid()) in words and (device := [w for w in words if w.startswith("--device=")]):
+            if is_alive(int(entry.name)):
+                found[int(device[0].removeprefix("--device="))] = int(entry.name)
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """False for a zombie, too."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def kill(device: int) -> int:
+    """Kills the executor of a device; its process id."""
+    pid = executors()[device]
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+def stop(device: int) -> int:
+    """Stops the executor of a device, which then hangs; its process id."""
+    pid = executors()[device]
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T", "it has stopped")
+    return pid
+
+
+def shared_memory() -> set[str]:
+    """Names in /dev/shm."""
+    return set(os.listdir("/dev/shm"))
