@@ -119,11 +119,12 @@ void Executor::quit() {
     {
       std::unique_lock lock(mutex_);
       if (changed_.wait_for(lock, deadline, [this] { return left_; })) {
-        return;
+        break;
       }
     }
     ping(); // A kernel may run as long as it likes. If the executor itself hangs, this ends it.
   }
+  released_.wait(); // So that our descriptors and pages are given back when the caller has let go of us, too.
 }
 
 void Executor::kill(orError_t error, const std::string& text) {

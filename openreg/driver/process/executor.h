@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -91,6 +92,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   Staging staging_;
   std::mutex requests_; ///< One at a time.
   std::atomic<bool> ended_{false};
+  std::shared_future<void> released_; ///< The watcher has let go of us.
 
   std::mutex mutex_; ///< Guards what follows.
   std::condition_variable changed_;

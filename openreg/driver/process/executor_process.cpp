@@ -1,6 +1,7 @@
 // The process of an executor: its start, and the thread that sees its end.
-#include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,14 @@ class SpawnSettings {
   posix_spawnattr_t attributes;
 };
 
+/// A process that has closed its socket is on its way out: true if it arrives within a moment.
+bool endsSoon(int process) {
+  constexpr int kMomentMs = 200;
+  const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  pollfd ended{handle.number(), POLLIN, 0};
+  return handle && poll(&ended, 1, kMomentMs) > 0;
+}
+
 } // namespace
 
 Executor::Executor(const ExecutorPlan& plan)
@@ -56,7 +65,13 @@ std::shared_ptr<Executor> Executor::start(const ExecutorPlan& plan, OnLost onLos
     throw StartError(error.what());
   }
   // The kernel counts the *thread* that starts a process as its parent (PR_SET_PDEATHSIG): it must be one that stays.
-  sim::startThread("or-executor", [it, onLost = std::move(onLost)] { it->watch(onLost); });
+  const auto released = std::make_shared<std::promise<void>>();
+  it->released_ = released->get_future().share();
+  const auto body = [self = it, onLost = std::move(onLost)]() mutable {
+    self->watch(onLost);
+    self.reset();
+  };
+  sim::startThread("or-executor", body, [released] { released->set_value(); });
   std::unique_lock lock(it->mutex_);
   it->changed_.wait(lock, [&] { return it->started_ || it->left_; });
   if (!it->started_) {
@@ -137,7 +152,9 @@ void Executor::watch(const OnLost& onLost) {
   {
     const std::lock_guard lock(mutex_);
     if (process_ != 0) {
-      ::kill(process_, SIGKILL); // It has closed the socket. If it is not on its way out by itself, it is now.
+      if (!error.empty() || !endsSoon(process_)) {
+        ::kill(process_, SIGKILL);
+      }
       text = reap();
     }
     ended_.store(true, std::memory_order_release);
