@@ -43,6 +43,10 @@ test-all: $(STAMPS)/build  ## The same, and operators with all their samples and
 check: $(STAMPS)/build  ## What one runs while working: up to 5 minutes
 	@$(PYTHON_HERE) tools/test.py --quick $(PART)
 
+.PHONY: contract
+contract: .venv/ready  ## What a driver has, lacks and does wrong; DRIVER=process, or the path of your own
+	@$(PYTHON_HERE) tools/contract.py $(DRIVER)
+
 .PHONY: step
 step: .venv/ready  ## N=03: show the failure, build the step, run it; RED=1 proves the failure; OUT=dir hands the tree out
 	@$(if $(N),,echo 'make step: which? For example: make step N=01' >&2; exit 2)

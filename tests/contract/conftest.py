@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import cffi
 import pytest
 
 from . import header
-from .harness import NotOfThisDriver, OpenReg
+from .harness import NotOfThisDriver, OpenReg, is_complete
 
 HERE = Path(__file__).resolve().parent
 CompileFunction = Callable[..., Path]
@@ -28,12 +30,17 @@ sys.path.insert(0, {str(HERE.parent)!r})
 from contract.harness import *
 api = connect()
 ffi, lib = api.ffi, api.lib
+def explain(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print("the last error of the library:", api.message(), file=sys.stderr)
+sys.excepthook = explain
 """
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--driver=NAME`, which OPENREG_DRIVER says too; one run of pytest tests one driver."""
     parser.addoption("--driver", default=None, help="driver of the contract tests: a name or the path of a library")
+    parser.addoption("--contract-report", default=None, help="file that receives what each test said, for tools/contract.py")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,13 +48,55 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "entry(name, case): tests a good or bad case of an entry of the contract")
 
 
+def what_is_missing(item: pytest.Item, error: BaseException) -> str | None:
+    """What the driver under test lacks, if a test has failed for that: "not implemented: orMalloc"."""
+    if is_complete():
+        return None
+    api = getattr(item, "funcargs", {}).get("session_api")
+    said = [str(error), api.message() if api is not None else ""]
+    found = [match[0] for text in said if (match := re.search(r"not implemented: [\w ]+", text))]
+    return found[0] if found else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """As for the call."""
+    return (yield from skip_what_is_missing(item))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Skips what needs gates and the like on a driver that has none."""
+    """Skips, on a driver that is not complete, what fails for a missing entry, and names that."""
+    return (yield from skip_what_is_missing(item))
+
+
+def skip_what_is_missing(item: pytest.Item) -> Iterator[None]:
+    """The body of both hooks."""
     try:
         return (yield)
-    except NotOfThisDriver as reason:
-        pytest.skip(str(reason))
+    except (Exception, pytest.fail.Exception) as error:
+        missing = what_is_missing(item, error)
+        if missing is None:
+            raise
+        pytest.skip(missing)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[pytest.TestReport]:
+    """Adds a line to the report: the test, how it went, and which entries of the contract it is about."""
+    report = yield
+    path = item.config.getoption("--contract-report", None)
+    if path and (report.when == "call" or report.outcome != "passed"):
+        line = {
+            "group": item.path.stem.removeprefix("test_"),
+            "test": item.nodeid,
+            "outcome": report.outcome,
+            "why": report.longrepr[2] if report.skipped else "",
+            "entries": [mark.args[0] for mark in item.iter_markers("entry") if mark.kwargs["case"] == "good"],
+        }
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -142,6 +191,7 @@ def session_api(driver: str, library: Path, probe_path: Path) -> Iterator[OpenRe
 @pytest.fixture
 def api(session_api: OpenReg) -> Iterator[OpenReg]:
     """The library in its first state; after the test all device memory must have been given back."""
+    session_api.forget_errors()
     yield session_api
     leaks = session_api.clean_up()
     assert not leaks, leaks

@@ -120,13 +120,14 @@ def test_a_library_user_without_python_ends_too(tmp_path: Path, library: Path, d
     """A plain C program that returns from main with a stream at work, as a static destructor meets it."""
     source = tmp_path / "main.c"
     source.write_text(
-        '#include "openreg.h"\n'
+        '#include <stdio.h>\n#include "openreg.h"\n'
+        "static int fail(int status) { fputs(orGetLastErrorMessage(), stderr); return status; }\n"
         "int main(void) {\n"
         "  void* memory;\n"
         "  orStream_t stream;\n"
-        "  if (orMalloc(&memory, 1 << 20) || orStreamCreate(&stream)) return 1;\n"
+        "  if (orMalloc(&memory, 1 << 20) || orStreamCreate(&stream)) return fail(1);\n"
         "  for (int i = 0; i < 1000; ++i)\n"
-        "    if (orMemsetAsync(memory, i, 1 << 20, stream)) return 2;\n"
+        "    if (orMemsetAsync(memory, i, 1 << 20, stream)) return fail(2);\n"
         "  return 0;\n"
         "}\n"
     )

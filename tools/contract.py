@@ -1,0 +1,148 @@
+"""Runs the contract tests on a driver and says, group by group, what it has, what it lacks and what it does wrong.
+
+    python tools/contract.py                      the drivers that the library brings along        (make contract)
+    python tools/contract.py process              this one                           (make contract DRIVER=process)
+    python tools/contract.py path/to/driver.so    somebody's own             (make contract DRIVER=path/to/driver.so)
+
+Below the table stands how far through the guide each driver carries. The exit status is 1 if a test has failed; what is
+missing is no failure.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests" / "contract"
+
+# Groups that are about the driver under test. The others test the header, the choice of a driver, or one of our own.
+GROUPS = ["device", "memory", "copy", "kernel", "stream", "event", "errors", "async_errors", "launch_blocking"]
+GROUPS += ["arguments", "fork", "exit", "resources", "activity", "simulator"]
+
+
+class Level(NamedTuple):
+    """What part of the guide runs on a driver once it has some entries."""
+
+    name: str
+    steps: str
+    entries: list[str]
+
+
+# Each level needs those before it.
+LEVELS = [
+    Level("devices", "01", "GetDeviceCount GetDeviceProperties DeviceGetState DeviceSynchronize".split()),
+    Level(
+        "tensors and fallback",
+        "02-04",
+        "Malloc Free PointerGetAttributes StreamGetDefault MemcpyWithStream MemcpyAsync".split(),
+    ),
+    Level("kernels", "05", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel".split()),
+    Level(
+        "streams and events",
+        "06",
+        "DeviceGetStreamPriorityRange StreamCreateWithPriority StreamDestroy StreamQuery StreamSynchronize "
+        "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize "
+        "EventElapsedTime".split(),
+    ),
+    Level("memory, pinned memory, several devices", "07-10", "MemGetInfo MallocHost FreeHost MemcpyPeerAsync".split()),
+]
+
+
+class Result(NamedTuple):
+    """What the tests said about one driver."""
+
+    name: str
+    groups: dict[str, Counter[str]]
+    entries: dict[str, Counter[str]]  # of the tests that show an entry at work
+    failures: list[str]
+
+
+def run(driver: str, extra: list[str]) -> Result:
+    """Runs the tests on a driver."""
+    name = Path(driver).name if "/" in driver else driver
+    groups = {group: Counter[str]() for group in GROUPS}
+    entries: dict[str, Counter[str]] = {}
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report"
+        files = [str(TESTS / f"test_{group}.py") for group in GROUPS]
+        options = ["-q", "--no-header", "-p", "no:cacheprovider", f"--contract-report={report}", f"--driver={driver}"]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *extra, *files],
+            cwd=ROOT,
+            env={**os.environ, "OPENREG_DRIVER": driver},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if not report.exists():
+            sys.exit(f"contract: the tests did not start\n{done.stdout}")
+        for line in report.read_text(encoding="utf-8").splitlines():
+            test = json.loads(line)
+            lacks = test["outcome"] == "skipped"
+            outcome = "missing" if lacks else {"passed": "pass"}.get(test["outcome"], "fail")
+            groups[test["group"]][outcome] += 1
+            for entry in test["entries"]:
+                entries.setdefault(entry, Counter())[outcome] += 1
+            if outcome == "fail":
+                failures.append(test["test"])
+    return Result(name, groups, entries, failures)
+
+
+def cell(counts: Counter[str]) -> str:
+    """What a group's tests said: "pass 97", or "pass 9  missing 12  fail 1"."""
+    return "  ".join(f"{what} {counts[what]}" for what in ("pass", "missing", "fail") if counts[what]) or "-"
+
+
+def level_of(result: Result) -> Level | None:
+    """The highest level that a driver serves with all below it."""
+    reached = None
+    for level in LEVELS:
+        seen = [result.entries.get(f"or{entry}", Counter()) for entry in level.entries]
+        if not all(counts["pass"] and not counts["missing"] and not counts["fail"] for counts in seen):
+            break
+        reached = level
+    return reached
+
+
+def table(results: list[Result]) -> str:
+    """Driver × group, as text."""
+    rows = [["group", *(result.name for result in results)]]
+    rows += [[group, *(cell(result.groups[group]) for result in results)] for group in GROUPS]
+    rows += [["all", *(cell(sum(result.groups.values(), Counter())) for result in results)]]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Runs and prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("drivers", nargs="*", default=[], help="names or paths; by default all that the library has")
+    parser.add_argument("--pytest", default="", help="further options for pytest, such as '-n 2' or '-k malloc'")
+    options = parser.parse_args()
+    drivers = options.drivers or ["sim", "process", "fake"]
+    drivers = [str(Path(driver).resolve()) if "/" in driver else driver for driver in drivers]
+    results = [run(driver, options.pytest.split()) for driver in drivers]
+    print(table(results))
+    print()
+    for result in results:
+        level = level_of(result)
+        serves = f"serves the guide up to '{level.name}' (steps {level.steps})" if level else "serves no step yet"
+        print(f"{result.name}: {serves}")
+    failures = [f"{result.name}: {test}" for result in results for test in result.failures]
+    if failures:
+        print("\nfailed:", *failures, sep="\n  ")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
