@@ -18,7 +18,7 @@ import cffi
 import pytest
 
 from . import header
-from .harness import NotOfThisDriver, OpenReg, is_complete
+from .harness import OpenReg, is_complete
 
 HERE = Path(__file__).resolve().parent
 CompileFunction = Callable[..., Path]
@@ -40,7 +40,9 @@ sys.excepthook = explain
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--driver=NAME`, which OPENREG_DRIVER says too; one run of pytest tests one driver."""
     parser.addoption("--driver", default=None, help="driver of the contract tests: a name or the path of a library")
-    parser.addoption("--contract-report", default=None, help="file that receives what each test said, for tools/contract.py")
+    parser.addoption(
+        "--contract-report", default=None, help="file that receives what each test said, for tools/contract.py"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

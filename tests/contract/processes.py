@@ -21,9 +21,9 @@ def executors(parent: int | None = None) -> dict[int, int]:
     found = {}
     for entry in Path("/proc").iterdir():
         words = _cmdline(entry.name) if entry.name.isdigit() else []
-        if str(parent or os.getpid()) in words and (device := [w for w in words if w.startswith("--device=")]):
-            if is_alive(int(entry.name)):
-                found[int(device[0].removeprefix("--device="))] = int(entry.name)
+        devices = [word.removeprefix("--device=") for word in words if word.startswith("--device=")]
+        if devices and words[1] == str(parent or os.getpid()) and is_alive(int(entry.name)):
+            found[int(devices[0])] = int(entry.name)
     return found
 
 

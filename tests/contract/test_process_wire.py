@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -119,8 +120,6 @@ def test_a_hello_that_is_not_understood_is_refused_in_words(
 
 
 def test_started_by_hand_it_says_who_starts_it(library: Path) -> None:
-    import subprocess
-
     done = subprocess.run([library.parent / "openreg_executor"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "OPENREG_DRIVER=process" in done.stderr
@@ -172,7 +171,11 @@ def test_an_executor_that_does_not_start_well_is_named_and_ended(
 
 
 ANSWERS = {
-    "of another request": ("it.answer(number - 1); it.answer(number + 1)", LOST := "orErrorDeviceLost", "garbled answer"),
+    "of another request": (
+        "it.answer(number - 1); it.answer(number + 1)",
+        LOST := "orErrorDeviceLost",
+        "garbled answer",
+    ),
     "with another magic": ("it.answer(number, payload=bytes(8), magic=5)", LOST, "magic 0x5"),
     "too short": ("it.answer(number, payload=bytes(4))", LOST, "4 bytes of payload"),
     "too long": ("it.answer(number, payload=bytes(4), size=5000)", LOST, "5000 bytes of payload"),

@@ -81,7 +81,8 @@ class Host:
 
     def __init__(self, program: Path, hello: bytes | None = None, descriptors: int = 4) -> None:
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        script = f"import os; os.dup2({theirs.fileno()}, 3); os.execv({str(program)!r}, [{str(program)!r}, str(os.getppid())])"
+        start = f"os.execv({str(program)!r}, [{str(program)!r}, str(os.getppid())])"
+        script = f"import os; os.dup2({theirs.fileno()}, 3); {start}"
         self.process = subprocess.Popen([sys.executable, "-c", script], pass_fds=[theirs.fileno()])
         theirs.close()
         sizes = {"channel": CHANNEL_BYTES, "board": BOARD_BYTES, "memory": 1 << 20, "pinned": 1 << 20}

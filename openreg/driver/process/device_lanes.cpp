@@ -1,15 +1,13 @@
-// The lanes of a device: streams, posted work, waiting.
+// The lanes of a device: streams, and the work they are given.
 #include <algorithm>
 
 #include "device.h"
 #include "host.h"
-#include "openreg_driver.h"
 
 namespace openreg::process {
 
 namespace {
 
-constexpr uint64_t kOverhead = 192; ///< What a piece of work takes in an executor's queue besides its frame.
 constexpr int kLeastPriority = 0;
 constexpr int kGreatestPriority = -1;
 
@@ -127,7 +125,7 @@ orError_t Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint
 void Device::put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces) {
   executor_->post(kind, pieces);
   lane.unfenced = true;
-  uint64_t bytes = kOverhead;
+  uint64_t bytes = Window::kOverhead;
   for (const Piece piece : pieces) {
     bytes += piece.size();
   }
@@ -140,110 +138,10 @@ uint64_t Device::putFence(Lane& lane, uint32_t event, uint64_t version) {
   lane.unfenced = false;
   const FenceFrame frame{.stream = lane.number, .event = event, .value = ++lane.fenced, .version = version};
   executor_->post(Kind::Fence, {pieceOf(frame)});
-  if (lane.window.add(kOverhead)) {
+  if (lane.window.add(Window::kOverhead)) {
     lane.window.endPart(lane.fenced);
   }
   return lane.fenced;
-}
-
-orError_t Device::mark(Stream& stream, uint64_t expected, Point& point) {
-  const std::lock_guard lock(mutex_);
-  if (stream.handle.load(std::memory_order_relaxed) != expected) {
-    return invalid(expected);
-  }
-  Lane& lane = *lanes_[stream.lane.load()];
-  if (lane.unfenced) {
-    putFence(lane);
-  }
-  point = {this, lane.number, lane.fenced};
-  return orSuccess;
-}
-
-orError_t Device::record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle) {
-  std::unique_lock lock(mutex_);
-  if (stream.handle.load(std::memory_order_relaxed) != expected) {
-    return invalid(expected);
-  }
-  Lane* lane = lanes_[stream.lane.load()].get();
-  Event::Version version{.recorded = true, .point = {this, lane->number, lane->fenced}, .ns = 0};
-  const bool idle = !lane->unfenced && (lane->fenced == 0 || version.point.reached());
-  if (idle) {
-    version.ns = sim::nowNs(); // Everything before is done: the version is complete here and now.
-  } else if (event.timed()) {
-    if (const orError_t error = admit(lock, stream, expected, lane)) {
-      return error;
-    }
-    version.point.value = putFence(*lane, event.index, event.nextVersion());
-  } else if (lane->unfenced) {
-    version.point.value = putFence(*lane);
-  }
-  return event.record(eventHandle, version) ? orSuccess : sim::invalidHandle("event", "an event", eventHandle);
-}
-
-orError_t Device::promise(Stream& stream, uint64_t expected, Point& before, uint64_t& promised) {
-  std::unique_lock lock(mutex_);
-  Lane* lane = nullptr;
-  if (const orError_t error = admit(lock, stream, expected, lane)) {
-    return error;
-  }
-  before = {this, lane->number, lane->unfenced ? putFence(*lane) : lane->fenced};
-  promised = ++lane->hostFenced;
-  const WaitFrame frame{
-      .stream = lane->number, .ofDevice = index, .ofStream = lane->number, .kind = FenceKind::Host, .value = promised};
-  put(*lane, Kind::Wait, {pieceOf(frame)});
-  return orSuccess;
-}
-
-void Device::ensureFence(const Point& point) {
-  const std::lock_guard lock(mutex_);
-  Lane& lane = *lanes_[point.lane];
-  if (lane.unfenced && lane.fenced < point.value) {
-    putFence(lane);
-  }
-}
-
-void Device::hurry(uint32_t lane) {
-  if (const auto executor = running()) {
-    executor->post(Kind::Nudge, {pieceOf(StreamFrame{.stream = lane})}, Urgency::Now);
-  }
-}
-
-void Device::wait(const Point& point) {
-  Fence& it = fence(point.lane);
-  if (it.reached(point.value)) {
-    return;
-  }
-  hurry(point.lane);
-  const std::atomic<uint32_t>& gone = board().lost;
-  const int64_t deadlineNs = host_.settings.deadlineNs;
-  int64_t asked = sim::nowNs();
-  it.wait(point.value, deadlineNs, [&] {
-    if (gone.load() == 0 && sim::nowNs() - asked >= deadlineNs) {
-      if (const auto executor = running()) {
-        executor->ping(); // Work may take as long as it likes; but is there still somebody who does it?
-      }
-      asked = sim::nowNs();
-    }
-    return gone.load() != 0;
-  });
-}
-
-void Device::drain() {
-  std::vector<Point> points;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& lane : lanes_) {
-      if (lane->unfenced) {
-        putFence(*lane);
-      }
-      if (const Point point{this, lane->number, lane->fenced}; lane->fenced != 0 && !point.reached()) {
-        points.push_back(point);
-      }
-    }
-  }
-  for (const Point& point : points) {
-    wait(point);
-  }
 }
 
 } // namespace openreg::process

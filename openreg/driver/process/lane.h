@@ -14,6 +14,8 @@ class Window {
  public:
   static constexpr uint64_t kPartBytes = 40 * 1024; ///< Four parts and a frame fit into sim::Queue::kBytes.
 
+  static constexpr uint64_t kOverhead = 192; ///< What a piece of work takes in that queue besides its frame.
+
   /// The fence that must be reached before anything may be posted; 0 if none.
   uint64_t blockedBy() const { return used_ == parts_.size() ? parts_[0] : 0; }
 

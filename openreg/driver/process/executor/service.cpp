@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "api/state.h"
@@ -12,9 +10,6 @@
 namespace openreg::process {
 
 namespace {
-/// Channel, board, memory, pinned: the order of Hello's descriptors.
-enum : size_t { kChannel, kBoard, kMemory, kPinned, kDescriptors };
-
 std::shared_ptr<sim::Space> viewOf(uint64_t base, uint64_t bytes, const Descriptor& memory) {
   auto space = sim::Space::viewOf(reinterpret_cast<char*>(base), bytes, memory.number());
   if (space == nullptr) {
@@ -173,46 +168,6 @@ void Service::onPeerMemory(const PeerMemoryFrame& frame) {
   memory.reset();
   memory.adopt(viewOf(frame.base, frame.bytes, grants_[frame.device]));
   grants_.erase(frame.device);
-}
-
-int serve(const Descriptor& socket) {
-  Message message;
-  if (!receiveMessage(socket, message)) {
-    return 0;
-  }
-  const auto* hello = message.as<Hello>(kMagic);
-  Welcome welcome;
-  const auto refuse = [&](const std::string& text) {
-    welcome.error = orErrorDriver;
-    text.copy(welcome.text, sizeof(welcome.text) - 1);
-    sendMessage(socket, &welcome, sizeof(welcome));
-    return 1;
-  };
-  if (hello == nullptr || message.descriptors.size() != kDescriptors) {
-    return refuse(
-        "Hello has " + std::to_string(message.bytes.size()) + " bytes and " +
-        std::to_string(message.descriptors.size()) + " descriptors; expected " + std::to_string(sizeof(Hello)) +
-        " with the magic number, and " + std::to_string(kDescriptors));
-  }
-  if (hello->version != kProtocolVersion) {
-    return refuse(
-        "the host speaks version " + std::to_string(hello->version) + " of the protocol; expected " +
-        std::to_string(kProtocolVersion));
-  }
-  setenv("OPENREG_SIM", hello->options, 1); // What the host has read, whatever its environment is now.
-  Service* service = nullptr;
-  try {
-    service = new Service(socket, *hello, std::move(message.descriptors)); // Never deleted: workers use it to the end.
-  } catch (const std::exception& error) {
-    return refuse(error.what());
-  }
-  sendMessage(socket, &welcome, sizeof(welcome));
-  try {
-    service->run();
-  } catch (const Garbled& error) {
-    std::snprintf(service->deviceBoard().lastWords, sizeof(DeviceBoard::lastWords), "%s", error.what());
-    _exit(3);
-  }
 }
 
 } // namespace openreg::process

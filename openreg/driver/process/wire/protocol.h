@@ -57,6 +57,9 @@ constexpr int kSocket = 3; ///< The executor's descriptor of the socket.
 constexpr int kMaxDevices = 16;
 constexpr uint32_t kMaxStreams = 1024; ///< Of one device.
 
+/// The order of Hello's descriptors.
+enum HelloDescriptor : uint32_t { kChannel, kBoard, kMemory, kPinned, kDescriptors };
+
 /// The host's first message. It carries the descriptors of channel, board, memory and pinned.
 struct Hello {
   uint32_t magic = kMagic;
