@@ -49,8 +49,9 @@ class CMakeBuild(build_ext):
         subprocess.run(install, check=True)
 
     def get_outputs(self) -> list[str]:
-        """Files that belong into the wheel."""
-        return [str(path) for path in Path(self.build_lib).rglob("*.so")]
+        """Files that belong into the wheel: the libraries, and the program that is a device in a process of its own."""
+        built = Path(self.build_lib)
+        return [str(path) for pattern in ("*.so", "openreg_executor") for path in built.rglob(pattern)]
 
 
 setup(
