@@ -80,11 +80,13 @@ def row(figure: Figure, cores: float) -> str:
 def main() -> None:
     """Measures, prints and writes."""
     before = effective_parallelism()
-    figures = measure("driver", build_driver())
+    program = build_driver()
+    figures = measure("driver", program)
     figures += measure("torch", sys.executable, ROOT / "bench" / "torch_bench.py")
     figures += measure("stream", sys.executable, ROOT / "bench" / "stream_bench.py")
     figures += measure("pinned", sys.executable, ROOT / "bench" / "pinned_bench.py")
     figures += measure("memory", sys.executable, ROOT / "bench" / "memory_bench.py")
+    figures += measure("process", sys.executable, ROOT / "bench" / "process_bench.py", program)
     cores = {"cores": os.cpu_count(), "effective before": round(before, 2), "effective after": None}
     cores["effective after"] = round(effective_parallelism(), 2)
     print(f"\n{cores['cores']} cores, effectively {before:.2f} before and {cores['effective after']:.2f} after\n")

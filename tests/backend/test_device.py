@@ -404,7 +404,7 @@ def test_without_a_driver_the_package_imports_and_the_error_names_it(program: Pr
     assert len(errors) == 3
     for error in errors:
         assert error.startswith("17 openreg: ") and error.endswith("[orErrorDriver]")
-        assert "OPENREG_DRIVER is 'nonesuch'; expected 'sim' or the path" in error
+        assert "OPENREG_DRIVER is 'nonesuch'; expected 'sim', 'process', 'fake' or the path" in error
 
 
 def test_a_setting_of_the_simulator_that_is_not_understood_is_named(program: ProgramFunction) -> None:

@@ -259,6 +259,20 @@ def test_an_illegal_address_is_as_sticky(api: OpenReg, lib: Any) -> None:
     api.check(lib.orMalloc(api.ffi.new("void**"), 8), "orErrorIllegalAddress", "^orMalloc: ", "copy_word")
 
 
+def test_before_it_surfaces_no_call_fails_for_it(api: OpenReg, lib: Any) -> None:
+    """The other device goes on once the failed work is over, which brings nothing to light."""
+    stream, other, module = api.stream(), api.stream(1), api.get("orModuleLoad", b"openreg")
+    api.fail_on_device(stream, TEXT)
+    api.ok(lib.orStreamWaitEvent(other, api.record(stream), 0))
+    api.synchronize(other)
+    api.malloc(8)
+    api.memory(0)
+    api.get("orModuleGetKernel", module, b"fill")
+    api.stream()
+    api.check(lib.orDeviceSynchronize(0), "orErrorAssert", TEXT)
+    api.check(lib.orMalloc(api.ffi.new("void**"), 8), "orErrorAssert", TEXT)
+
+
 def test_the_error_is_not_the_last_error_before_it_surfaces(api: OpenReg, lib: Any) -> None:
     stream = api.stream()
     seen: list[int] = []

@@ -150,3 +150,27 @@ def test_the_child_of_a_child_is_refused_too(run_child: Any) -> None:
         in_forked_child(lambda: (in_forked_child(refused), refused()))
         """
     )
+
+
+def test_a_forked_child_reads_pinned_memory_and_what_it_writes_stays_its_own(run_child: Any) -> None:
+    run_child(
+        """
+        buffers = [api.malloc_host(size) for size in (8, 100_000)]
+        views = [ffi.buffer(ffi.cast("char*", buffer), 8) for buffer in buffers]
+        device = api.malloc(8)
+        for view in views:
+            view[:] = b"original"
+        def child():
+            for view in views:
+                assert view[:] == b"original"
+                view[:] = b"replaced"
+                assert view[:] == b"replaced"
+        in_forked_child(child)
+        assert [view[:] for view in views] == [b"original"] * 2
+        for buffer, view in zip(buffers, views):  # the device still sees what the host writes
+            view[:] = b"goes on."
+            api.ok(lib.orMemcpyAsync(api.pointer(device), api.pointer(buffer), 8, lib.orMemcpyDefault, api.stream()))
+            api.ok(lib.orDeviceSynchronize(0))
+            assert api.read(device, 8) == b"goes on."
+        """
+    )

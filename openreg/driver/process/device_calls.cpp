@@ -20,7 +20,7 @@ orError_t deviceGetState(int* active, int index) {
 
 orError_t getDeviceProperties(orDeviceProp* properties, int index) {
   *properties = {}; // Known without the executor: asking must start nothing.
-  std::snprintf(properties->name, sizeof(properties->name), "OpenReg Simulator in a process");
+  std::snprintf(properties->name, sizeof(properties->name), "OpenReg Simulator");
   properties->totalGlobalMem = host().device(index).memory.total();
   properties->major = 1;
   properties->minor = 0;

@@ -29,7 +29,21 @@ size_t wholePages(size_t size) {
 } // namespace
 
 Pinned::Pinned()
-    : memory_(createMemory("openreg-pinned", machineBytes())), view_(machineBytes()), arena_(machineBytes()) {}
+    : memory_(createMemory("openreg-pinned", machineBytes())), view_(machineBytes()), arena_(machineBytes()) {
+  static Pinned* it = this; // There is one in a process, for as long as that lives.
+  pthread_atfork(
+      [] { it->mutex_.lock(); }, [] { it->mutex_.unlock(); },
+      [] {
+        it->keepForChild();
+        it->mutex_.unlock();
+      });
+}
+
+void Pinned::keepForChild() {
+  for (const auto& [base, entry] : blocks_) {
+    view_.open(memory_, static_cast<size_t>(base - view_.begin()), wholePages(entry.size), View::Sharing::Private);
+  }
+}
 
 void* Pinned::allocate(size_t size, int device) {
   if (size > view_.bytes()) {

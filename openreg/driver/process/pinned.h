@@ -15,7 +15,8 @@
 namespace openreg::process {
 
 /// Pinning means: the device can reach it by itself. Here an executor copies from and to these pages without the host,
-/// and a copy names them by their offset in the range.
+/// and a copy names them by their offset in the range. A forked child still reads what is in them, as in any memory of
+/// the host; what it writes stays its own.
 class Pinned {
  public:
   Pinned();
@@ -52,6 +53,7 @@ class Pinned {
   };
   using Blocks = std::map<const char*, Entry>;
 
+  void keepForChild();
   Blocks::const_iterator blockOf(const void* ptr, size_t size) const;
   bool covers(const void* ptr) const { return ptr >= view_.begin() && ptr < view_.begin() + view_.bytes(); }
 

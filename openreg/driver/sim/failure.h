@@ -27,6 +27,9 @@ class Failure {
   /// For synchronising calls: its failure if there is one; from now on check() returns it too.
   orError_t surface() { return exists() ? surfaceSlowly() : orSuccess; }
 
+  /// The failure, surfaced or not; changes nothing.
+  orError_t peek() const { return exists() ? describe() : orSuccess; }
+
   /// The device is reset. While that goes on, dropWork() makes queued work be dropped without being an error.
   void dropWork();
   void clear();

@@ -53,7 +53,8 @@ void Service::pass(const FenceFrame& fence) {
   DeviceBoard& board = deviceBoard();
   if (device_.failure.exists() && board.failed.load() == 0) {
     const std::lock_guard lock(failing_);
-    const orError_t error = device_.failure.surface(); // None while Quit drops what is queued.
+    // Not surfaced here: it is for the host to say from when on calls fail. None while Quit drops what is queued.
+    const orError_t error = device_.failure.peek();
     if (error != orSuccess && board.failed.load() == 0) {
       board.error = error;
       std::snprintf(board.text, sizeof(board.text), "%s", api::thread.description);

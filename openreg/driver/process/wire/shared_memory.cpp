@@ -36,26 +36,21 @@ void View::map(size_t bytes, int protection, int flags, int file) {
   }
   begin_ = static_cast<char*>(mapped);
   bytes_ = bytes;
-  madvise(begin_, bytes_, MADV_DONTFORK); // A forked child cannot use the device, and must not disturb it.
 }
 
 View::View(const Descriptor& memory, size_t bytes) {
   map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.number());
+  madvise(begin_, bytes_, MADV_DONTFORK); // A forked child cannot use the device, and must not disturb it.
 }
 
 View::View(size_t bytes) {
   map(bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
-bool View::open(const Descriptor& memory, size_t offset, size_t bytes) {
-  void* mapped = mmap(
-      begin_ + offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, memory.number(),
-      static_cast<off_t>(offset));
-  if (mapped == MAP_FAILED) {
-    return false;
-  }
-  madvise(mapped, bytes, MADV_DONTFORK);
-  return true;
+bool View::open(const Descriptor& memory, size_t offset, size_t bytes, Sharing sharing) {
+  const int flags = (sharing == Sharing::Shared ? MAP_SHARED : MAP_PRIVATE) | MAP_NORESERVE | MAP_FIXED;
+  return mmap(begin_ + offset, bytes, PROT_READ | PROT_WRITE, flags, memory.number(), static_cast<off_t>(offset)) !=
+         MAP_FAILED;
 }
 
 void View::close(size_t offset, size_t bytes) {

@@ -33,7 +33,7 @@ class View {
  public:
   View() = default;
 
-  /// Maps `bytes` from the start. Throws std::system_error.
+  /// Maps `bytes` from the start; a forked child does not have it. Throws std::system_error.
   View(const Descriptor& memory, size_t bytes);
 
   /// Addresses without access, to be opened piece by piece. Throws std::system_error.
@@ -46,8 +46,12 @@ class View {
     return *this;
   }
 
-  /// Maps whole pages of `memory` at the same offset of the view; false if that cannot be.
-  bool open(const Descriptor& memory, size_t offset, size_t bytes);
+  /// Whether others see what is written.
+  enum class Sharing { Shared, Private };
+
+  /// Maps whole pages of `memory` at the same offset of the view; false if that cannot be. A forked child inherits
+  /// them.
+  bool open(const Descriptor& memory, size_t offset, size_t bytes, Sharing sharing = Sharing::Shared);
 
   /// Takes the access to a piece away again.
   void close(size_t offset, size_t bytes);
