@@ -1,6 +1,8 @@
 // Device code by name: finding a kernel of the driver.
 #include "ops/kernel.h"
 
+#include "ops/missing_entry.h"
+
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
 
@@ -12,14 +14,16 @@ namespace {
 const char none = 0;
 const auto kNone = reinterpret_cast<orKernel_t>(const_cast<char*>(&none));
 
-orKernel_t lookUp(c10::DeviceIndex device, const char* name) {
+orError_t ask(c10::DeviceIndex device, const char* name, orKernel_t& kernel) {
   const c10::DeviceGuard guard({kDeviceType, device}); // a module is loaded on the current device
   orModule_t module = nullptr;
+  const auto error = orModuleLoad(&module, "openreg");
+  return error == orSuccess ? orModuleGetKernel(&kernel, module, name) : error;
+}
+
+orKernel_t lookUp(c10::DeviceIndex device, const char* name) {
   orKernel_t kernel = nullptr;
-  auto error = orModuleLoad(&module, "openreg");
-  if (error == orSuccess) {
-    error = orModuleGetKernel(&kernel, module, name);
-  }
+  const auto error = ask(device, name, kernel);
   if (error == orErrorNotFound || error == orErrorNotImplemented) {
     (void)orGetLastError(); // an answer, not a failure
     return kNone;
@@ -44,8 +48,17 @@ orKernel_t Kernel::find(c10::DeviceIndex device) const {
 orKernel_t Kernel::get(c10::DeviceIndex device) const {
   const auto handle = find(device);
   TORCH_CHECK_NOT_IMPLEMENTED(
-      handle != nullptr, "openreg: the driver of device ", static_cast<int>(device), " has no kernel '", name_, "'");
+      handle != nullptr, "openreg: the driver of device ", static_cast<int>(device), " has no kernel '", name_, "'",
+      missingEntry(device, name_));
   return handle;
+}
+
+std::string missingEntry(c10::DeviceIndex device, const char* kernel) {
+  orKernel_t handle = nullptr;
+  const auto error = ask(device, kernel, handle);
+  const auto text = error == orErrorNotImplemented ? std::string(": ") + orGetLastErrorMessage() : "";
+  (void)orGetLastError(); // handled here
+  return text;
 }
 // LITERALINCLUDE END: FIND KERNEL
 

@@ -2,6 +2,7 @@
 #include "ops/kernel_family.h"
 
 #include "ops/dtype.h"
+#include "ops/missing_entry.h"
 
 #include <memory>
 #include <string>
@@ -36,7 +37,8 @@ const Kernel* KernelFamily::find(c10::ScalarType type, c10::DeviceIndex device) 
 
 const Kernel& KernelFamily::get(c10::ScalarType type, c10::DeviceIndex device) const {
   const auto* kernel = find(type, device);
-  TORCH_CHECK_NOT_IMPLEMENTED(kernel != nullptr, '"', name_, "\" not implemented for '", c10::toString(type), "'");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      kernel != nullptr, '"', name_, "\" not implemented for '", c10::toString(type), "'", missingEntry(device, name_));
   return *kernel;
 }
 // LITERALINCLUDE END: FIND KERNEL OF FAMILY
