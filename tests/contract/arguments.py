@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from . import header
-from .harness import OpenReg
+from .harness import Gate, NotOfThisDriver, OpenReg
 
 # Entries that a driver may leave out for now.
 OPTIONAL = tuple(name for name in header.entries() if name.startswith(("orIpc", "orActivity")))
@@ -16,21 +17,68 @@ SIZE = 64
 
 
 class Arguments:
-    """Makes one good argument list after the other; streams, buffers and the like are shared."""
+    """Makes one good argument list after the other; streams, buffers and the like are shared.
+
+    Each is made when it is first needed, so that a driver that has no kernels can be tested for the rest.
+    """
 
     def __init__(self, api: OpenReg) -> None:
         self.api = api
-        self.stream = api.stream()
-        self.event = api.record(self.stream)
-        api.synchronize(self.stream)
-        self.kernel = api.kernel("nothing")
-        self.module = api.get("orModuleLoad", api.probe_path.encode())
-        self.gate = api.gate()
-        self.device_memory = api.malloc(SIZE)
-        self.other_memory = api.malloc(SIZE, device=1)
-        self.host_memory = api.host(SIZE)
-        self.host_function = api.ffi.callback("orHostFn_t", lambda _: None)
-        self.activity_function = api.ffi.callback("orActivityFn_t", lambda _record, _data: None)
+
+    @functools.cached_property
+    def stream(self) -> Any:
+        """A stream of its own, or the default stream where there are no others."""
+        try:
+            return self.api.stream()
+        except NotOfThisDriver:
+            return self.api.default_stream()
+
+    @functools.cached_property
+    def event(self) -> Any:
+        """An event that is complete."""
+        event = self.api.record(self.stream)
+        self.api.synchronize(self.stream)
+        return event
+
+    @functools.cached_property
+    def kernel(self) -> Any:
+        """A kernel."""
+        return self.api.kernel("nothing")
+
+    @functools.cached_property
+    def module(self) -> Any:
+        """The module it is from."""
+        return self.api.get("orModuleLoad", self.api.probe_path.encode())
+
+    @functools.cached_property
+    def gate(self) -> Gate:
+        """A gate of the simulator."""
+        return self.api.gate()
+
+    @functools.cached_property
+    def device_memory(self) -> int:
+        """Memory of device 0."""
+        return self.api.malloc(SIZE)
+
+    @functools.cached_property
+    def other_memory(self) -> int:
+        """Memory of device 1."""
+        return self.api.malloc(SIZE, device=1)
+
+    @functools.cached_property
+    def host_memory(self) -> Any:
+        """Pageable memory."""
+        return self.api.host(SIZE)
+
+    @functools.cached_property
+    def host_function(self) -> Any:
+        """A function of the host."""
+        return self.api.ffi.callback("orHostFn_t", lambda _: None)
+
+    @functools.cached_property
+    def activity_function(self) -> Any:
+        """A subscriber's function."""
+        return self.api.ffi.callback("orActivityFn_t", lambda _record, _data: None)
 
     def _subscriber(self) -> Any:
         out = self.api.ffi.new("orSubscriber_t*")
@@ -59,7 +107,7 @@ class Arguments:
             return fresh[entry, parameter.name]()
         if parameter.is_out:
             return ffi.new(parameter.type)
-        by_name = {
+        by_name: dict[str, Any] = {
             "device": 0,
             "peer": 1,
             "dstDevice": 0,
@@ -80,26 +128,28 @@ class Arguments:
             "pointerCount": 0,
             "userData": ffi.NULL,
             "kind": api.lib.orMemcpyDefault,
-            "dst": api.pointer(self.device_memory),
-            "ptr": api.pointer(self.device_memory),
-            "src": self.host_memory,
         }
-        by_type = {
-            "orStream_t": self.stream,
-            "orEvent_t": self.event,
-            "orModule_t": self.module,
-            "orKernel_t": self.kernel,
-            "orSimGate_t": self.gate.handle,
-            "orHostFn_t": self.host_function,
-            "orActivityFn_t": self.activity_function,
+        made_for_name: dict[str, Callable[[], Any]] = {
+            "dst": lambda: api.pointer(self.device_memory),
+            "ptr": lambda: api.pointer(self.device_memory),
+            "src": lambda: self.host_memory,
         }
-        if parameter.type in by_type:
-            return by_type[parameter.type]
+        made_for_type: dict[str, Callable[[], Any]] = {
+            "orStream_t": lambda: self.stream,
+            "orEvent_t": lambda: self.event,
+            "orModule_t": lambda: self.module,
+            "orKernel_t": lambda: self.kernel,
+            "orSimGate_t": lambda: self.gate.handle,
+            "orHostFn_t": lambda: self.host_function,
+            "orActivityFn_t": lambda: self.activity_function,
+        }
+        if parameter.type in made_for_type:
+            return made_for_type[parameter.type]()
         if parameter.type == "orSubscriber_t":
             return self._subscriber()
         if parameter.type == "const orIpcMemHandle*":
             return ffi.new("orIpcMemHandle*")
-        return by_name[parameter.name]
+        return made_for_name[parameter.name]() if parameter.name in made_for_name else by_name[parameter.name]
 
 
 @dataclass(frozen=True)

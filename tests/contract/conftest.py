@@ -18,7 +18,7 @@ import cffi
 import pytest
 
 from . import header
-from .harness import OpenReg, is_complete
+from .harness import NotOfThisDriver, OpenReg, is_complete
 
 HERE = Path(__file__).resolve().parent
 CompileFunction = Callable[..., Path]
@@ -229,13 +229,16 @@ def run_child(driver: str, library: Path, probe_path: Path, bindings: Path) -> C
     def run_child(
         code: str, env: dict[str, str] | None = None, code_expected: int | None = 0, timeout: float = 60
     ) -> subprocess.CompletedProcess[str]:
+        env = env or {}
+        if env.get("OPENREG_SIM") and "OPENREG_DRIVER" not in env and not is_complete():
+            raise NotOfThisDriver("not implemented: OPENREG_SIM, the settings of the simulator")
         variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")}
         variables |= {
             "OPENREG_DRIVER": driver,
             "OPENREG_TEST_LIBRARY": str(library),
             "OPENREG_TEST_PROBE": str(probe_path),
             "OPENREG_TEST_BINDINGS": str(bindings),
-        } | (env or {})
+        } | env
         command = [sys.executable, "-c", PRELUDE + textwrap.dedent(code)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, timeout=timeout)
         if code_expected is not None:

@@ -413,6 +413,7 @@ class OpenReg:
             return self._clean_up()
         except NotOfThisDriver:
             self._gates, self._buffers, self._pinned, self._kernels, self._alive = [], {}, [], {}, []
+            self.lib.orSetDevice(0)
             return []  # A driver that cannot even be reset: the next test takes it as it is.
 
     def _clean_up(self) -> list[str]:

@@ -61,6 +61,22 @@ def test_bytes_arrive_in_every_direction(api: OpenReg, entry: str, dst: str, src
     assert target.content == bytes(100) + DATA[7:1007] + bytes(SIZE - 1100)
 
 
+@pytest.mark.entry("orMemcpy", case="good")
+@pytest.mark.entry("orMemcpyWithStream", case="good")
+@pytest.mark.entry("orMemcpyAsync", case="good")
+@pytest.mark.parametrize("device", [0, 1])
+@pytest.mark.parametrize(("dst", "src"), [("d", "h"), ("h", "d"), ("d", "d"), ("h", "h")])
+@pytest.mark.parametrize("entry", COPIES)
+def test_bytes_arrive_on_the_default_stream(api: OpenReg, entry: str, dst: str, src: str, device: int) -> None:
+    api.use(device)
+    source, target = End(api, src, device), End(api, dst, device)
+    source.content, target.content = DATA, bytes(SIZE)
+    stream = [] if entry == "orMemcpy" else [api.default_stream(device)]
+    api.ok(api.call(entry, target.pointer, source.pointer, SIZE, kind_of(dst, src), *stream))
+    # Reading the device waits for what its default stream has to do, and pageable memory is written before the return.
+    assert target.content == DATA
+
+
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 15, 17, 4095, 4096])
 def test_any_number_of_bytes_arrives(api: OpenReg, size: int) -> None:
     source, target = End(api, "h"), End(api, "d")

@@ -47,6 +47,13 @@ def test_a_stream_knows_its_device(api: OpenReg, lib: Any, device: int) -> None:
         assert out[0] == device
 
 
+@pytest.mark.entry("orStreamGetDefault", case="good")
+def test_each_device_has_one_default_stream(api: OpenReg) -> None:
+    assert api.default_stream(0) == api.default_stream(0) != api.ffi.NULL
+    api.use(1)
+    assert api.default_stream(1) == api.default_stream(1) != api.default_stream(0)
+
+
 def test_the_default_stream_is_always_the_same_and_every_other_stream_is_new(api: OpenReg) -> None:
     assert api.default_stream(0) == api.default_stream(0) != api.default_stream(1)
     streams = [api.stream(device) for device in (0, 1) for _ in range(40)]
