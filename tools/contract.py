@@ -3,6 +3,8 @@
     python tools/contract.py                      the drivers that the library brings along        (make contract)
     python tools/contract.py process              this one                           (make contract DRIVER=process)
     python tools/contract.py path/to/driver.so    somebody's own             (make contract DRIVER=path/to/driver.so)
+    python tools/contract.py toy                  the one that the guide writes, built first
+    python tools/contract.py --record toy fake    these, and the guide's table is brought up to date with them
 
 Below the table stands how far through the guide each driver carries. The exit status is 1 if a test has failed; what is
 missing is no failure.
@@ -16,10 +18,17 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import toy_driver
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests" / "contract"
+# What the last recorded run of each driver said, a file for each; and the table of them, which the guide shows.
+RECORDED = ROOT / "tests" / "recorded" / "contract"
+TABLE = ROOT / "tests" / "recorded" / "contract_table.md"
+TABLE_OF_LEVELS = ROOT / "tests" / "recorded" / "contract_levels.md"
+ORDER = ["sim", "process", "process-python", "toy", "fake"]
 
 # Groups that are about the driver under test. The others test the header, the choice of a driver, or one of our own.
 GROUPS = ["device", "memory", "copy", "kernel", "stream", "event", "errors", "async_errors", "launch_blocking"]
@@ -62,10 +71,22 @@ class Result(NamedTuple):
     entries: dict[str, Counter[str]]  # of the tests that show an entry at work
     failures: list[str]
 
+    def recorded(self) -> dict[str, Any]:
+        """What is recorded of it."""
+        level = level_of(self)
+        groups = {
+            group: {what: counts[what] for what in OUTCOMES if counts[what]} for group, counts in self.groups.items()
+        }
+        return {"level": level.name if level else "", "steps": level.steps if level else "", "groups": groups}
+
+
+OUTCOMES = ("pass", "missing", "fail")
+
 
 def run(driver: str, extra: list[str]) -> Result:
-    """Runs the tests on a driver."""
+    """Runs the tests on a driver: a name or a path, or "toy"."""
     name = Path(driver).name if "/" in driver else driver
+    driver = str(toy_driver.build()) if driver == "toy" else driver
     groups = {group: Counter[str]() for group in GROUPS}
     entries: dict[str, Counter[str]] = {}
     failures = []
@@ -98,15 +119,18 @@ def run(driver: str, extra: list[str]) -> Result:
 
 def cell(counts: Counter[str]) -> str:
     """What a group's tests said: "pass 97", or "pass 9  missing 12  fail 1"."""
-    return "  ".join(f"{what} {counts[what]}" for what in ("pass", "missing", "fail") if counts[what]) or "-"
+    return "  ".join(f"{what} {counts[what]}" for what in OUTCOMES if counts[what]) or "-"
 
 
 def level_of(result: Result) -> Level | None:
-    """The highest level that a driver serves with all below it."""
+    """The highest level that a driver serves with all below it: each entry has been seen at work, and none fails.
+
+    A test that lacks something else, such as a gate of the simulator, says nothing about the entry.
+    """
     reached = None
     for level in LEVELS:
         seen = [result.entries.get(f"or{entry}", Counter()) for entry in level.entries.split()]
-        if not all(counts["pass"] and not counts["missing"] and not counts["fail"] for counts in seen):
+        if not all(counts["pass"] and not counts["fail"] for counts in seen):
             break
         reached = level
     return reached
@@ -123,25 +147,71 @@ def table(results: list[Result]) -> str:
     return "\n".join(lines)
 
 
+def summary(results: list[Result]) -> str:
+    """The table, how far each driver carries, and what has failed."""
+    lines = [table(results), ""]
+    for result in results:
+        level = level_of(result)
+        serves = f"serves the guide up to '{level.name}' (steps {level.steps})" if level else "serves no step yet"
+        lines.append(f"{result.name}: {serves}")
+    failures = [f"{result.name}: {test}" for result in results for test in result.failures]
+    return "\n".join([*lines, *(["", "failed:", *(f"  {failure}" for failure in failures)] if failures else [])])
+
+
+def render(recorded: dict[str, dict[str, Any]]) -> str:
+    """The guide's table, of what has been recorded."""
+    names = sorted(recorded, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+    lines = ["| | " + " | ".join(f"`{name}`" for name in names) + " |", "|---|" + "---|" * len(names)]
+    for group in GROUPS:
+        cells = [cell(Counter(recorded[name]["groups"].get(group, {}))).replace("  ", ", ") for name in names]
+        lines.append(f"| {group} | {' | '.join(cells)} |")
+    steps = [
+        f"{recorded[name]['level']} ({recorded[name]['steps']})" if recorded[name]["level"] else "-" for name in names
+    ]
+    lines.append(f"| **serves up to (steps)** | {' | '.join(steps)} |")
+    return "\n".join(lines) + "\n"
+
+
+def render_levels() -> str:
+    """The guide's table of the levels."""
+    lines = ["| level | steps | entries it needs, besides those above |", "|---|---|---|"]
+    for level in LEVELS:
+        entries = ", ".join(f"`or{entry}`" for entry in level.entries.split())
+        lines.append(f"| {level.name} | {level.steps} | {entries} |")
+    return "\n".join(lines) + "\n"
+
+
+def read_recorded() -> dict[str, dict[str, Any]]:
+    """What has been recorded, by driver."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in RECORDED.glob("*.json")}
+
+
+def record(results: list[Result]) -> None:
+    """Records what the tests said about these drivers, and makes the table anew."""
+    RECORDED.mkdir(exist_ok=True)
+    for result in results:
+        text = json.dumps(result.recorded(), indent=2)
+        (RECORDED / f"{result.name}.json").write_text(f"{text}\n", encoding="utf-8")
+        transcript = f"$ make contract DRIVER={result.name}\n{summary([result])}\n"
+        (RECORDED / f"{result.name}.txt").write_text(transcript, encoding="utf-8")
+    TABLE.write_text(render(read_recorded()), encoding="utf-8")
+    TABLE_OF_LEVELS.write_text(render_levels(), encoding="utf-8")
+
+
 def main() -> None:
     """Runs and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("drivers", nargs="*", default=[], help="names or paths; by default all that the library has")
     parser.add_argument("--pytest", default="", help="further options for pytest, such as '-n 2' or '-k malloc'")
+    parser.add_argument("--record", action="store_true", help="bring the guide's table up to date")
     options = parser.parse_args()
     drivers = options.drivers or ["sim", "process", "fake"]
     drivers = [str(Path(driver).resolve()) if "/" in driver else driver for driver in drivers]
     results = [run(driver, options.pytest.split()) for driver in drivers]
-    print(table(results))
-    print()
-    for result in results:
-        level = level_of(result)
-        serves = f"serves the guide up to '{level.name}' (steps {level.steps})" if level else "serves no step yet"
-        print(f"{result.name}: {serves}")
-    failures = [f"{result.name}: {test}" for result in results for test in result.failures]
-    if failures:
-        print("\nfailed:", *failures, sep="\n  ")
-    sys.exit(1 if failures else 0)
+    print(summary(results))
+    if options.record:
+        record(results)
+    sys.exit(1 if any(result.failures for result in results) else 0)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,9 @@ LONG = [
             "backend/test_opinfo",
             "backend/test_operator_errors",
             "backend/test_operator_samples",
+            "contract/test_porting",
             "steps/test_steps",
+            "steps/test_toy_driver",
         )
     ),
     *("-m", "not sanitizer"),
