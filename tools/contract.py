@@ -97,7 +97,7 @@ def run(driver: str, extra: list[str]) -> Result:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *extra, *files],
             cwd=ROOT,
-            env={**os.environ, "OPENREG_DRIVER": driver},
+            env={**os.environ, "OPENREG_DRIVER": driver},  # but for variants, such as process-python (processes.py)
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -21,6 +21,11 @@ from .simulator import handle, sim
 
 TESTS = Path(__file__).resolve().parents[1]
 SITE = Path(torch_openreg.__file__).resolve().parents[1]
+
+# For a device process that computes operators: where it finds those of the tests.
+os.environ["OPENREG_RUN_OP_IMPORT"] = "backend.own_operators"
+os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(SITE)])
+
 GateFunction = Callable[..., Gate]
 
 # What every program starts with.

@@ -19,6 +19,7 @@ import pytest
 
 from . import header
 from .harness import NotOfThisDriver, OpenReg, is_complete
+from .processes import driver_environment
 
 HERE = Path(__file__).resolve().parent
 CompileFunction = Callable[..., Path]
@@ -181,7 +182,8 @@ def probe_path(compile_library: CompileFunction) -> Path:
 def session_api(driver: str, library: Path, probe_path: Path) -> Iterator[OpenReg]:
     """The library, loaded once with the driver under test."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENREG_DRIVER", driver)
+        for name, value in driver_environment(driver).items():
+            patch.setenv(name, value)
         patch.delenv("OPENREG_SIM", raising=False)
         patch.setenv("OPENREG_TEST_LIBRARY", str(library))
         patch.setenv("OPENREG_TEST_PROBE", str(probe_path))
@@ -233,8 +235,7 @@ def run_child(driver: str, library: Path, probe_path: Path, bindings: Path) -> C
         if env.get("OPENREG_SIM") and "OPENREG_DRIVER" not in env and not is_complete():
             raise NotOfThisDriver("not implemented: OPENREG_SIM, the settings of the simulator")
         variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")}
-        variables |= {
-            "OPENREG_DRIVER": driver,
+        variables |= driver_environment(driver) | {
             "OPENREG_TEST_LIBRARY": str(library),
             "OPENREG_TEST_PROBE": str(probe_path),
             "OPENREG_TEST_BINDINGS": str(bindings),

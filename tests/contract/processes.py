@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 from .harness import wait_until
+
+
+# A driver under test that is another one with other settings.
+VARIANTS = {
+    "process-python": {
+        "OPENREG_DRIVER": "process",
+        "OPENREG_PROCESS": f"executor=python,python={sys.executable}",
+    }
+}
+
+
+def driver_environment(driver: str) -> dict[str, str]:
+    """How a driver, by the name that it has in the tests, is chosen."""
+    return VARIANTS.get(driver, {"OPENREG_DRIVER": driver})
 
 
 def _cmdline(pid: str) -> list[str]:
@@ -21,9 +36,9 @@ def executors(parent: int | None = None) -> dict[int, int]:
     found = {}
     for entry in Path("/proc").iterdir():
         words = _cmdline(entry.name) if entry.name.isdigit() else []
-        devices = [word.removeprefix("--device=") for word in words if word.startswith("--device=")]
-        if devices and words[1] == str(parent or os.getpid()) and is_alive(int(entry.name)):
-            found[int(devices[0])] = int(entry.name)
+        at = next((i for i, word in enumerate(words) if word.startswith("--device=")), 0)
+        if at and words[at - 1] == str(parent or os.getpid()) and is_alive(int(entry.name)):
+            found[int(words[at].removeprefix("--device="))] = int(entry.name)
     return found
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from . import header
 from .conftest import block, run
+from .processes import driver_environment
 
 STATES = {
     "unused": "",
@@ -134,4 +135,4 @@ def test_a_library_user_without_python_ends_too(tmp_path: Path, library: Path, d
     program = tmp_path / "main"
     link = [f"-L{library.parent}", "-lopenreg", f"-Wl,-rpath,{library.parent}"]
     run(["cc", f"-I{header.INCLUDE}", source, "-o", program, *link])
-    run([program], env={**os.environ, "OPENREG_DRIVER": driver}, timeout=20)
+    run([program], env={**os.environ, **driver_environment(driver)}, timeout=20)

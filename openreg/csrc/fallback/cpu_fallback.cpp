@@ -1,6 +1,7 @@
-// Serving an operator on the CPU: any operator without a kernel.
+// Serving an operator on the CPU, or on the device if it can and that is wished: any operator without a kernel.
 #include "fallback/cpu_fallback.h"
 
+#include "fallback/device_fallback.h"
 #include "fallback/policy.h"
 #include "fallback/same_device.h"
 
@@ -13,6 +14,9 @@ namespace openreg {
 void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   checkSameDevice(op, *stack);
   admitFallback(op.operator_name());
+  if (servesOnDevice()) {
+    return deviceFallback(op, stack);
+  }
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
 }
 // LITERALINCLUDE END: CPU FALLBACK

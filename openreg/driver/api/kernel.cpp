@@ -1,5 +1,7 @@
 // Modules, kernels and launches.
 #include "entry.h"
+#include "kernels/registry.h"
+#include "openreg_driver.h"
 
 using openreg::api::Entry;
 using openreg::api::thread;
@@ -52,4 +54,10 @@ orError_t orLaunchKernel(
     checkPointer(entry, pointers[i], i, argsSize);
   }
   return entry.queue(stream, &OrDriver::LaunchKernel, kernel, args, argsSize, pointers, pointerCount, stream);
+}
+
+const orKernelEntry* orDriverKernels(size_t* count) {
+  const auto kernels = openreg::kernels::registered();
+  *count = kernels.size();
+  return kernels.data();
 }

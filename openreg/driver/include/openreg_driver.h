@@ -18,6 +18,7 @@
 #define OPENREG_DRIVER_H
 
 #include "openreg.h"
+#include "openreg_kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -111,6 +112,13 @@ OPENREG_EXPORT orError_t orDriverError(orError_t error, const char* format, ...)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
+
+/**
+ * @brief For drivers whose device code runs on the host's processor: the kernels of the module "openreg".
+ * @param[out] count Receives their number.
+ * @return The table, valid for the life of the process. Starts nothing.
+ */
+OPENREG_EXPORT const orKernelEntry* orDriverKernels(size_t* count);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -40,6 +40,7 @@ orError_t Device::start(std::unique_lock<std::mutex>& lock) {
   }
   ExecutorPlan plan;
   plan.program = host_.settings.executor;
+  plan.interpreter = host_.settings.interpreter;
   plan.deadlineNs = host_.settings.deadlineNs;
   if (host_.settings.deviceText.size() >= sizeof(plan.hello.options)) {
     return startFailed("OPENREG_SIM is longer than an executor can be told");

@@ -25,6 +25,7 @@ struct StartError : std::runtime_error {
 /// What an executor is started with.
 struct ExecutorPlan {
   std::string program;
+  std::string interpreter; ///< Runs the program; "" if it runs by itself.
   Hello hello;
   int64_t deadlineNs = 0;
   int board = -1; ///< Descriptors.

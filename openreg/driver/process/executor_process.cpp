@@ -84,11 +84,13 @@ void Executor::spawn() {
   const SpawnSettings settings(theirSocket_.number());
   std::string parent = std::to_string(getpid());
   std::string device = "--device=" + std::to_string(plan_.hello.device);
-  char* arguments[] = {const_cast<char*>(plan_.program.c_str()), parent.data(), device.data(), nullptr};
-  const int error =
-      posix_spawn(&process_, plan_.program.c_str(), &settings.actions, &settings.attributes, arguments, environ);
+  std::string interpreter = plan_.interpreter;
+  std::string program = plan_.program;
+  char* arguments[] = {interpreter.data(), program.data(), parent.data(), device.data(), nullptr};
+  char** first = interpreter.empty() ? arguments + 1 : arguments;
+  const int error = posix_spawnp(&process_, *first, &settings.actions, &settings.attributes, first, environ);
   if (error != 0) {
-    throw StartError("its executor '" + plan_.program + "' cannot be started: " + std::strerror(error));
+    throw StartError("its executor '" + std::string(*first) + "' cannot be started: " + std::strerror(error));
   }
   theirSocket_ = Descriptor(); // So that the socket ends when the executor does.
 }

@@ -13,6 +13,7 @@ namespace openreg::process {
 namespace {
 
 constexpr char kProgram[] = "openreg_executor";
+constexpr char kPythonProgram[] = "executor_python";
 
 [[noreturn]] void refuse(std::string_view item, const char* expected) {
   throw std::invalid_argument("OPENREG_PROCESS has '" + std::string(item) + "'; expected " + expected);
@@ -23,13 +24,13 @@ std::string variable(const char* name) {
   return text != nullptr ? text : "";
 }
 
-/// The program is installed in the folder of this library.
-std::string programBeside() {
+/// Programs are installed in the folder of this library.
+std::string beside(const char* program) {
   Dl_info found{};
-  dladdr(reinterpret_cast<const void*>(&programBeside), &found);
+  dladdr(reinterpret_cast<const void*>(&beside), &found);
   const std::string_view library = found.dli_fname != nullptr ? found.dli_fname : "";
   const size_t slash = library.rfind('/');
-  return (slash == library.npos ? "./" : std::string(library.substr(0, slash + 1))) + kProgram;
+  return (slash == library.npos ? "./" : std::string(library.substr(0, slash + 1))) + program;
 }
 
 int64_t parseDeadline(std::string_view item, std::string_view value) {
@@ -51,10 +52,12 @@ void parseItem(Settings& settings, std::string_view item) {
   const std::string_view value = equals == item.npos ? std::string_view() : item.substr(equals + 1);
   if (key == "executor" && !value.empty()) {
     settings.executor = value;
+  } else if (key == "python" && !value.empty()) {
+    settings.interpreter = value;
   } else if (key == "deadline") {
     settings.deadlineNs = parseDeadline(item, value);
   } else {
-    refuse(item, "executor=PATH or deadline=TIME");
+    refuse(item, "executor=PATH, python=PATH or deadline=TIME");
   }
 }
 
@@ -64,12 +67,18 @@ Settings readSettings() {
   Settings settings;
   settings.deviceText = variable("OPENREG_SIM");
   settings.devices = sim::parseOptions(settings.deviceText);
-  settings.executor = programBeside();
+  settings.interpreter = "python3";
   const std::string text = variable("OPENREG_PROCESS");
   for (std::string_view rest = text; !rest.empty();) {
     const size_t comma = rest.find(',');
     parseItem(settings, rest.substr(0, comma));
     rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  if (settings.executor == "python") {
+    settings.executor = beside(kPythonProgram);
+  } else {
+    settings.interpreter.clear();
+    settings.executor = settings.executor.empty() ? beside(kProgram) : settings.executor;
   }
   return settings;
 }

@@ -13,12 +13,14 @@ namespace openreg::process {
 ///
 /// | key        | meaning                                                             | default                       |
 /// |------------|---------------------------------------------------------------------|-------------------------------|
-/// | `executor` | path of the executor program                                        | `openreg_executor` beside us  |
+/// | `executor` | path of the executor program, or `python` for the one in Python     | `openreg_executor` beside us  |
+/// | `python`   | the interpreter that runs the one in Python                         | `python3`, found in PATH      |
 /// | `deadline` | how long an executor may leave a request unanswered: `ms` or `s`    | 30s                           |
 struct Settings {
   sim::Options devices;
   std::string deviceText; ///< OPENREG_SIM itself, for the executors.
   std::string executor;
+  std::string interpreter; ///< Runs `executor`; "" if that is a program itself.
   int64_t deadlineNs = 30'000'000'000;
 };
 

@@ -1,4 +1,4 @@
-"""The CPU fallback: what it has served, and what it may serve."""
+"""The fallback: who serves operators without a kernel, what it has served, and what it may serve."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["block_fallback", "fallbacks", "no_fallback", "reset_fallbacks", "set
 
 
 def fallbacks() -> dict[str, int]:
-    """How often each operator without a kernel was served by the CPU since the start or :func:`reset_fallbacks`.
+    """How often each operator without a kernel was served by the fallback since the start or :func:`reset_fallbacks`.
 
     Returns:
         Calls by operator name, such as ``{"aten::sin.out": 2}``, the most frequent first. Counts of all threads.
@@ -28,17 +28,20 @@ def set_fallback(mode: str) -> str:
     """Says what happens to an operator without a kernel, in all threads.
 
     Args:
-        mode: ``"cpu"`` serves it on the CPU, ``"raise"`` raises NotImplementedError with its name.
+        mode: ``"cpu"`` serves it on the CPU, ``"device"`` lets the device compute it, which needs a driver with the kernel
+            "run_op", ``"raise"`` raises NotImplementedError with its name.
 
     Returns:
         The mode before.
 
     Raises:
-        ValueError: If it is neither.
+        ValueError: If it is none of these.
     """
-    if mode not in ("cpu", "raise"):
-        raise ValueError(f"set_fallback: argument 'mode' is {mode!r}; expected 'cpu' or 'raise'")
-    return "raise" if _C._refuse_fallbacks(mode == "raise") else "cpu"
+    if mode not in ("cpu", "device", "raise"):
+        raise ValueError(f"set_fallback: argument 'mode' is {mode!r}; expected 'cpu', 'device' or 'raise'")
+    refused = _C._refuse_fallbacks(mode == "raise")
+    on_device = _C._serve_on_device(mode == "device")
+    return "raise" if refused else "device" if on_device else "cpu"
 
 
 @contextmanager

@@ -1,0 +1,401 @@
+// Serving an operator on the device itself.
+#include "fallback/device_fallback.h"
+
+#include "device/error.h"
+#include "fallback/call_text.h"
+#include "ops/kernel.h"
+#include "ops/structured_output.h"
+
+#include <kernels/pointers.h>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+
+namespace openreg {
+namespace {
+
+const Kernel kRunOp("run_op");
+constexpr size_t kReplyBytes = size_t{16} << 10;
+std::atomic<bool> onDevice{false};
+
+// LITERALINCLUDE START: RUN OP LAUNCH
+enum class Mode : uint32_t {
+  Into = 0, ///< Results go into the tensors named.
+  Keep = 1, ///< Results are kept under the call's number, and described.
+  Take = 2, ///< Kept results go into the tensors named, or are dropped if there are none.
+};
+
+/// What the arguments of a launch of "run_op" start with; pointer and size of each storage follow, then text.
+struct Head {
+  void* reply;
+  uint64_t room; ///< Bytes for the reply.
+  uint64_t number;
+  Mode mode;
+  uint32_t storages;
+};
+
+struct Memory {
+  void* pointer;
+  uint64_t bytes;
+};
+
+/// The arguments of a launch.
+struct Arguments {
+  alignas(16) std::array<char, OPENREG_MAX_ARGUMENT_BYTES> bytes;
+};
+
+/// Queues a launch on the current stream of the reply's device. The text may be as long as a launch allows.
+void launchText(
+    const c10::OperatorHandle& op, const CallWriter& call, Mode mode, uint64_t number, const at::Tensor& reply) {
+  const auto& storages = call.storages();
+  const size_t textAt = sizeof(Head) + storages.size() * sizeof(Memory);
+  const size_t size = textAt + call.bytes().size();
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      size <= OPENREG_MAX_ARGUMENT_BYTES && storages.size() < OPENREG_MAX_POINTER_ARGS, "openreg: the call of '",
+      op.operator_name(), "' takes ", size, " bytes and ", storages.size() + 1,
+      " pointers to describe to the device; a launch has room for ", OPENREG_MAX_ARGUMENT_BYTES, " and ",
+      OPENREG_MAX_POINTER_ARGS);
+  Arguments args;
+  std::vector<orPointerArg> pointers;
+  const Head head{reply.mutable_data_ptr(), reply.nbytes(), number, mode, static_cast<uint32_t>(storages.size())};
+  std::memcpy(args.bytes.data(), &head, sizeof(head));
+  pointers.push_back(kernels::contiguousPointer(offsetof(Head, reply), orAccessWrite, head.room));
+  for (size_t i = 0; i < storages.size(); ++i) {
+    const Memory memory{const_cast<void*>(storages[i].data()), storages[i].nbytes()};
+    const size_t at = sizeof(Head) + i * sizeof(Memory);
+    std::memcpy(args.bytes.data() + at, &memory, sizeof(memory));
+    pointers.push_back(kernels::contiguousPointer(at, orAccessRead | orAccessWrite, memory.bytes));
+  }
+  std::memcpy(args.bytes.data() + textAt, call.bytes().data(), call.bytes().size());
+  launch(kRunOp, reply.device().index(), args, pointers, size);
+}
+
+/// Throws what the operator has thrown on the device, if it has.
+void checkReply(const c10::OperatorHandle& op, c10::Device device, ReplyReader& reply) {
+  if (reply.number() == 0) {
+    return;
+  }
+  const auto type = reply.text();
+  const auto said = c10::str("openreg: '", op.operator_name(), "' failed on ", device, ": ", reply.text());
+  TORCH_CHECK_INDEX(type != "IndexError", said);
+  TORCH_CHECK_VALUE(type != "ValueError", said);
+  TORCH_CHECK_TYPE(type != "TypeError", said);
+  TORCH_CHECK_NOT_IMPLEMENTED(type != "NotImplementedError", said);
+  TORCH_CHECK_LINALG(type != "_LinAlgError", said);
+  TORCH_CHECK(false, said);
+}
+// LITERALINCLUDE END: RUN OP LAUNCH
+
+using TensorFunction = std::function<at::Tensor(const at::Tensor&)>;
+
+/// The value with each tensor in it replaced.
+c10::IValue mapTensors(const c10::IValue& value, const TensorFunction& function) {
+  if (value.isTensor() && value.toTensor().defined()) {
+    return function(value.toTensor());
+  }
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& tensor : value.toTensorList()) {
+      list.push_back(function(tensor));
+    }
+    return list;
+  }
+  if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> list;
+    for (const std::optional<at::Tensor> tensor : value.toOptionalTensorList()) {
+      list.push_back(tensor && tensor->defined() ? std::optional(function(*tensor)) : std::nullopt);
+    }
+    return list;
+  }
+  return value;
+}
+
+bool isWritten(const c10::Argument& it) {
+  return it.alias_info() != nullptr && it.alias_info()->isWrite();
+}
+
+/// The device that a call is for: that of its tensors, else the one it names, else the current one.
+c10::Device deviceOf(const c10::ArrayRef<c10::IValue>& arguments) {
+  std::optional<c10::Device> found;
+  std::optional<c10::Device> named;
+  for (const auto& value : arguments) {
+    mapTensors(value, [&](const at::Tensor& tensor) {
+      if (tensor.defined() && tensor.device().type() == kDeviceType) {
+        found = tensor.device();
+      }
+      return tensor;
+    });
+    if (value.isDevice() && value.toDevice().type() == kDeviceType) {
+      named = value.toDevice();
+    }
+  }
+  const auto device = found.value_or(named.value_or(c10::Device(kDeviceType)));
+  return device.has_index() ? device
+                            : c10::Device(kDeviceType, c10::impl::VirtualGuardImpl(kDeviceType).getDevice().index());
+}
+
+/// One call of an operator.
+class Call {
+ public:
+  Call(const c10::OperatorHandle& op, torch::jit::Stack& stack)
+      : op_(op), parameters_(op.schema().arguments()), returns_(op.schema().returns()),
+        given_(torch::jit::last(stack, parameters_.size()).vec()), device_(deviceOf(given_)) {}
+
+  /// Its results, as many as the schema has.
+  std::vector<c10::IValue> run() {
+    const c10::DeviceGuard guard(device_);
+    for (auto& value : given_) { // a number or an index may be on the CPU
+      value = mapTensors(value, [&](const at::Tensor& tensor) {
+        const bool moves = tensor.defined() && tensor.is_cpu() && !tensor.unsafeGetTensorImpl()->is_wrapped_number();
+        return moves ? tensor.to(device_) : tensor;
+      });
+    }
+    reply_ = at::empty({static_cast<int64_t>(kReplyBytes)}, at::TensorOptions(at::kByte).device(device_));
+    const auto inferred = infer();
+    return inferred ? computeInto(*inferred) : computeAndTake();
+  }
+
+ private:
+  // LITERALINCLUDE START: RUN OP INFER
+  /// What the results look like, found out without computing; none if that cannot be. Grows what is written to.
+  std::optional<std::vector<c10::IValue>> infer() {
+    const bool hasViews = std::ranges::any_of(
+        returns_, [](const auto& it) { return it.alias_info() != nullptr && !it.alias_info()->isWrite(); });
+    if (hasViews || !op_.hasKernelForDispatchKey(c10::DispatchKey::Meta)) {
+      return std::nullopt;
+    }
+    std::unordered_map<at::TensorImpl*, at::Tensor> twins; // what is given twice is given twice there
+    torch::jit::Stack stack;
+    for (const auto& value : given_) {
+      stack.push_back(value.isDevice() ? c10::Device(at::kMeta) : mapTensors(value, [&](const at::Tensor& tensor) {
+        auto& twin = twins[tensor.unsafeGetTensorImpl()];
+        if (!twin.defined()) {
+          twin = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
+          if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
+            twin.unsafeGetTensorImpl()->set_wrapped_number(true);
+          }
+        }
+        return twin;
+      }));
+    }
+    try {
+      op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
+    } catch (const std::exception&) {
+      return std::nullopt; // The shapes depend on data, or the call is wrong: the device will say.
+    }
+    forEachWritten([&](const at::Tensor& tensor) {
+      const auto& twin = twins.at(tensor.unsafeGetTensorImpl());
+      if (twin.sizes() != tensor.sizes()) {
+        tensor.resize_(twin.sizes()); // the meta function has warned
+      }
+      if (twin.strides() != tensor.strides()) {
+        tensor.unsafeGetTensorImpl()->set_sizes_and_strides(twin.sizes(), twin.strides());
+      }
+    });
+    return stack;
+  }
+  // LITERALINCLUDE END: RUN OP INFER
+
+  // LITERALINCLUDE START: RUN OP COMPUTE
+  /// The device writes results where they belong.
+  std::vector<c10::IValue> computeInto(const std::vector<c10::IValue>& inferred) {
+    std::vector<c10::IValue> outputs(inferred.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!isWritten(returns_[i]) && (inferred[i].isTensor() || inferred[i].isTensorList())) {
+        outputs[i] = mapTensors(inferred[i], [&](const at::Tensor& it) {
+          return at::empty_strided(it.sizes(), it.strides(), it.options().device(device_));
+        });
+      }
+    }
+    CallWriter call;
+    describe(call, outputs);
+    auto reply = ask(call, Mode::Into, 0);
+    readWritten(reply);
+    const auto made = flat(outputs);
+    size_t next = 0;
+    return readResults(reply, [&](const TensorText&) { return made.at(next++); });
+  }
+
+  /// The device keeps the results until they have been given memory.
+  std::vector<c10::IValue> computeAndTake() {
+    static std::atomic<uint64_t> calls{0};
+    const uint64_t number = ++calls;
+    CallWriter call;
+    describe(call, std::vector<c10::IValue>(returns_.size()));
+    auto reply = ask(call, Mode::Keep, number);
+    std::vector<at::Tensor> outputs;
+    const auto drop = [&] { launchTake({}, number); };
+    try {
+      const auto described = readWritten(reply);
+      forEachWritten([&](const at::Tensor& tensor) {
+        const auto& now = described.at(outputs.size());
+        resizeOutput(
+            tensor, now.sizes, now.sizes == tensor.sizes() ? at::IntArrayRef() : now.strides, tensor.options());
+        outputs.push_back(tensor);
+      });
+      auto results = readResults(reply, [&](const TensorText& it) {
+        const auto options = at::TensorOptions(it.dtype).device(device_);
+        if (it.storage) {
+          return at::empty({0}, options).set_(call.storages().at(*it.storage), it.offset, it.sizes, it.strides);
+        }
+        return outputs.emplace_back(at::empty_strided(it.sizes, it.strides, options));
+      });
+      launchTake(outputs, number);
+      return results;
+    } catch (...) {
+      drop(); // so that the device does not keep them for ever
+      throw;
+    }
+  }
+  // LITERALINCLUDE END: RUN OP COMPUTE
+
+  void launchTake(const std::vector<at::Tensor>& outputs, uint64_t number) {
+    CallWriter take;
+    if (outputs.empty()) {
+      take.none();
+    } else {
+      take.value(c10::IValue(outputs), c10::AnyType::get());
+    }
+    ask(take, Mode::Take, number);
+  }
+
+  /// Name, arguments and outputs.
+  void describe(CallWriter& call, const std::vector<c10::IValue>& outputs) const {
+    call.text(op_.operator_name().name);
+    call.text(op_.operator_name().overload_name);
+    for (size_t i = 0; i < given_.size(); ++i) {
+      call.value(given_[i], parameters_[i].real_type());
+    }
+    call.list(outputs.size());
+    for (const auto& output : outputs) {
+      call.value(output, c10::AnyType::get());
+    }
+  }
+
+  /// Launches, and waits for the answer.
+  ReplyReader ask(const CallWriter& call, Mode mode, uint64_t number) {
+    launchText(op_, call, mode, number, reply_);
+    answer_ = reply_.cpu();
+    ReplyReader reader({static_cast<const char*>(answer_.const_data_ptr()), answer_.nbytes()});
+    checkReply(op_, device_, reader);
+    return reader;
+  }
+
+  template <class Function>
+  void forEachWritten(const Function& function) const {
+    for (size_t i = 0; i < given_.size(); ++i) {
+      if (isWritten(parameters_[i])) {
+        for (const auto& tensor : flat({given_[i]})) {
+          function(tensor);
+        }
+      }
+    }
+  }
+
+  static std::vector<at::Tensor> flat(const std::vector<c10::IValue>& values) {
+    std::vector<at::Tensor> tensors;
+    for (const auto& value : values) {
+      mapTensors(value, [&](const at::Tensor& tensor) { return tensors.emplace_back(tensor); });
+    }
+    return tensors;
+  }
+
+  static std::vector<TensorText> readWritten(ReplyReader& reply) {
+    TORCH_CHECK(reply.letter() == 'l', "run_op: the device's answer does not start with what it has written");
+    std::vector<TensorText> tensors(reply.number());
+    for (auto& tensor : tensors) {
+      TORCH_CHECK(reply.letter() == 't', "run_op: what the device has written is no tensor");
+      tensor = reply.tensor();
+    }
+    return tensors;
+  }
+
+  /// The results: arguments that were written to, tensors that `make` makes, and plain values.
+  template <class Make>
+  std::vector<c10::IValue> readResults(ReplyReader& reply, Make make) {
+    TORCH_CHECK(
+        reply.letter() == 'l' && reply.number() == returns_.size(), "run_op: the device's answer to '",
+        op_.operator_name(), "' has not ", returns_.size(), " results");
+    std::vector<c10::IValue> results;
+    for (const auto& it : returns_) {
+      if (isWritten(it)) {
+        const auto same = std::ranges::find_if(parameters_, [&](const auto& parameter) {
+          return isWritten(parameter) && *parameter.alias_info() == *it.alias_info();
+        });
+        skip(reply);
+        results.push_back(given_.at(static_cast<size_t>(same - parameters_.begin())));
+      } else {
+        results.push_back(read(reply, it.type(), make));
+      }
+    }
+    return results;
+  }
+
+  static void skip(ReplyReader& reply) {
+    read(reply, c10::AnyType::get(), [](const TensorText&) { return at::Tensor(); });
+  }
+
+  template <class Make>
+  static c10::IValue read(ReplyReader& reply, const c10::TypePtr& type, const Make& make) {
+    const char letter = reply.letter();
+    if (letter == 't') {
+      return make(reply.tensor());
+    }
+    if (letter == 'l') {
+      const auto* list = type->castRaw<c10::ListType>();
+      const auto element = list != nullptr ? list->getElementType() : c10::AnyType::get();
+      c10::impl::GenericList values(element);
+      const auto count = reply.number();
+      for (uint32_t i = 0; i < count; ++i) {
+        values.push_back(read(reply, element, make));
+      }
+      return values;
+    }
+    auto value = reply.plain(letter);
+    return value.isNone() && type->kind() == c10::TypeKind::TensorType ? c10::IValue(at::Tensor()) : value;
+  }
+
+  const c10::OperatorHandle& op_;
+  const std::vector<c10::Argument>& parameters_;
+  const std::vector<c10::Argument>& returns_;
+  std::vector<c10::IValue> given_;
+  c10::Device device_;
+  at::Tensor reply_; // on the device
+  at::Tensor answer_;
+};
+
+} // namespace
+
+void deviceFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const at::AutoDispatchBelowADInplaceOrView below; // wherever we were called from
+  const auto arguments = op.schema().arguments().size();
+  const auto device = deviceOf(torch::jit::last(*stack, arguments));
+  const char* driver = "";
+  check(orGetDriverName(&driver));
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      kRunOp.find(device.index()) != nullptr, "openreg: '", op.operator_name(),
+      "' has no kernel for openreg, and the fallback 'device' cannot serve it: driver '", driver,
+      "' has no kernel 'run_op', which computes operators by name");
+  auto results = Call(op, *stack).run();
+  torch::jit::drop(*stack, arguments);
+  for (auto& result : results) {
+    stack->push_back(std::move(result));
+  }
+}
+
+bool serveOnDevice(bool value) {
+  return onDevice.exchange(value);
+}
+
+bool servesOnDevice() {
+  return onDevice.load(std::memory_order_relaxed);
+}
+
+} // namespace openreg

@@ -1,0 +1,355 @@
+"""A device in a process of its own, in Python: the same wire and the same kernels as ../executor, to be read.
+
+    OPENREG_DRIVER=process OPENREG_PROCESS=executor=python
+
+Where the executor in C++ has the simulator inside, this one has threads and queues: one thread takes frames and never
+waits for work, one thread a stream does the work. Read it from here: HELLO, then the loop, then what each frame does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+
+import wire
+from kernels import Modules, launch
+from memory import Memory
+from wire import Frame, Garbled, Ring, Shared
+
+from device import Device, Stream
+from errors import Error, Refused
+
+SOCKET = 3
+NO_EVENT = 2**32 - 1
+WHERE_DEVICE, WHERE_PINNED = 0, 1
+
+
+# LITERALINCLUDE START: PYTHON EXECUTOR
+class Executor:
+    """An executor at work. `on_X` serves the frames of kind X and gets their fields; a request returns its answer."""
+
+    def __init__(self, host: socket.socket, hello: tuple, files: list[int]) -> None:
+        """Maps what the host has sent, and makes the device."""
+        _, _, index, self.device_count, base, size, pinned, text = hello
+        options = dict(item.split("=", 1) for item in text.rstrip(b"\0").decode().split(",") if item)
+        self.host = host
+        self.channel = Shared(files[0], wire.CHANNEL_BYTES)
+        self.board = Shared(files[1], wire.BOARD_BYTES)
+        self.pinned = Shared(files[3], pinned)
+        self.device = Device(index, Memory(base, Shared(files[2], size), poison=options.get("check") == "1"))
+        self.modules = Modules(with_kernels=options.get("kernels") != "0")
+        self.streams: dict[int, Stream] = {}
+        self.ring = Ring(self.channel)
+        self.grants: dict[int, int] = {}  # descriptors of peers' memory that no frame has named yet
+        self.times: dict[int, tuple[int, int]] = {}  # of events: which version, when
+        self.here = index * wire.DEVICE_BYTES  # our device on the board
+
+    def run(self) -> None:
+        """Serves frames until the host is gone."""
+        while True:
+            frame = self.ring.next()
+            if frame is None:
+                self.rest()
+            elif frame.wants_answer:
+                self.answer(frame)
+            else:
+                self.serve(frame)
+
+    def serve(self, frame: Frame) -> bytes | None:
+        """Does what a frame asks for."""
+        return getattr(self, f"on_{frame.kind}")(*frame.fields)
+
+    def answer(self, frame: Frame) -> None:
+        """Serves a request, and writes the answer or why there is none."""
+        error, data = 0, b""
+        try:
+            if frame.deadline < time.monotonic_ns():
+                late = "the request was late: its deadline had passed before it was served"
+                raise Refused(Error.TIMED_OUT, late)
+            data = self.serve(frame) or b""
+        except Refused as refusal:
+            error, data = refusal.error, str(refusal).encode()[:1023] + b"\0"
+        answer = wire.ANSWER.pack(wire.MAGIC, error, frame.number, len(data), 0, data)
+        self.channel.bytes[wire.ANSWER_AT : wire.ANSWER_AT + len(answer)] = answer
+        self.channel.advance(wire.ANSWERED, frame.number)
+
+    def rest(self) -> None:
+        """Sleeps until the doorbell rings."""
+        self.channel.set(wire.REST, wire.ASLEEP)  # Before looking once more: one of us sees the other.
+        if select.select([self.host], [], [], 0 if self.ring.ready() else None)[0]:
+            self.take_message()
+        self.channel.set(wire.REST, wire.AWAKE)
+
+    def take_message(self) -> None:
+        """The doorbell, a grant, or the end of the host."""
+        data, files, _, _ = socket.recv_fds(self.host, 1024, 8)
+        if not data:
+            os._exit(0)  # Kernels may be running: nothing to clean up is worth waiting for them.
+        if len(data) == wire.GRANT.size and len(files) == 1:
+            self.grants[wire.GRANT.unpack(data)[1]] = files[0]
+# LITERALINCLUDE END: PYTHON EXECUTOR
+
+    # LITERALINCLUDE START: PYTHON STREAM FRAMES
+    def stream(self, number: int) -> Stream:
+        """The stream of that number."""
+        if number not in self.streams:
+            raise Garbled(f"a frame names stream {number}, which there is not")
+        return self.streams[number]
+
+    def on_stream_create(self, number: int, _priority: int) -> None:
+        """A thread more."""
+        if number in self.streams or number >= wire.MAX_STREAMS:
+            raise Garbled(f"a frame creates stream {number}, which there is or cannot be")
+        self.streams[number] = Stream(self.device)
+
+    def on_stream_destroy(self, number: int, _: int) -> None:
+        """What is queued is still done."""
+        self.stream(number).close()
+        del self.streams[number]
+
+    def on_fence(self, number: int, event: int, value: int, version: int) -> None:
+        """When the stream has come here, whoever waits for it may go on."""
+
+        def work() -> None:
+            if event != NO_EVENT and version > self.times.get(event, (0, 0))[0]:
+                self.times[event] = version, time.monotonic_ns()
+            self.tell_failure()
+            self.board.advance(self.here + wire.STREAMS + number * 2 * wire.FENCE.size, value)
+
+        self.stream(number).submit(work, always=True)
+
+    def tell_failure(self) -> None:
+        """Writes to the board that the device has failed, if it has, before a fence lets anybody look there."""
+        if self.device.failure is not None and not self.board.word(self.here + wire.FAILED):
+            error, text = self.device.failure
+            at = self.here + wire.ERROR
+            self.board.bytes[at : at + 4 + 1024] = struct.pack("<i1024s", error, text.encode()[:1023])
+            self.board.set(self.here + wire.FAILED, 1)
+
+    def on_wait(self, number: int, of_device: int, of_stream: int, of_host: int, value: int) -> None:
+        """The stream stands until another one, of whichever device, or the host has come so far."""
+        if not 0 <= of_device < self.device_count or of_stream >= wire.MAX_STREAMS:
+            raise Garbled(f"a frame waits for stream {of_stream} of device {of_device}")
+        board, there = self.board, of_device * wire.DEVICE_BYTES
+        fence = there + wire.STREAMS + (of_stream * 2 + of_host) * wire.FENCE.size
+
+        def work() -> None:
+            board.wait(fence, value, lambda: self.device.dropping.is_set() or board.word(there + wire.LOST) != 0)
+
+        self.stream(number).submit(work)
+
+    def on_gate(self, number: int, gate: int, value: int, deadline: int, name: bytes) -> None:
+        """The stream stands at a gate of a test."""
+        if gate >= wire.MAX_GATES:
+            raise Garbled(f"a frame names gate {gate}")
+        fence = wire.GATES + gate * wire.GATE_BYTES
+        waiting = fence + wire.FENCE.size + 4 * self.device.index
+        device = self.device
+
+        def work() -> None:
+            end = time.monotonic_ns() + deadline
+            self.board.add(waiting, 1)
+            released = lambda: device.dropping.is_set() or time.monotonic_ns() >= end  # noqa: E731
+            opened = self.board.wait(fence, value, released)
+            self.board.add(waiting, -1)
+            if not opened and not device.dropping.is_set():
+                said = name.rstrip(b"\0").decode(errors="replace")
+                late = f"gate '{said}' was not opened within its deadline of {deadline / 1e9:g} s"
+                device.fail(Error.TIMED_OUT, f"{late}; a stream of device {device.index} stood there")
+
+        self.stream(number).submit(work)
+
+    def on_nudge(self, _number: int, _: int) -> None:
+        """Somebody waits for the stream. Its thread never naps, so there is nothing to hurry."""
+
+    def on_event_time(self, event: int, _: int) -> bytes:
+        """When an event's latest version was reached."""
+        return struct.pack("<q", self.times.get(event, (0, 0))[1])
+
+    def on_ping(self) -> None:
+        """The answer says it all."""
+
+    def on_quit(self) -> None:
+        """Drops what is queued, waits for the running kernels, and ends. Meanwhile frames are served."""
+        self.device.dropping.set()
+        for stream in self.streams.values():
+            stream.close()
+
+        def end(streams: list[Stream]) -> None:
+            for stream in streams:
+                stream.thread.join()
+            os._exit(0)
+
+        threading.Thread(target=end, args=[list(self.streams.values())], daemon=True).start()
+
+    def on_delay(self, kernel_ns: int, copy_ns: int) -> None:
+        """Tests want it slower."""
+        self.device.kernel_delay, self.device.copy_delay = kernel_ns / 1e9, copy_ns / 1e9
+    # LITERALINCLUDE END: PYTHON STREAM FRAMES
+
+    # LITERALINCLUDE START: PYTHON MEMORY FRAMES
+    def on_malloc(self, size: int) -> bytes:
+        """New memory."""
+        memory = self.device.memory
+        address = memory.allocate(size)
+        if address is None:
+            has = f"device {self.device.index} has {memory.free} bytes free of {memory.bytes.size} in total"
+            raise Refused(Error.MEMORY_ALLOCATION, f"argument 'size' is {size} bytes; {has}")
+        return struct.pack("<Q", address)
+
+    def on_free(self, address: int) -> None:
+        """The host has waited for what uses it."""
+        self.device.memory.release(address)
+
+    def on_mem_info(self) -> bytes:
+        """Free and in total."""
+        return struct.pack("<QQ", self.device.memory.free, self.device.memory.bytes.size)
+
+    def place(self, where: int, at: int, size: int) -> tuple[int | None, object]:
+        """Where this process sees an end of a copy, and what must not go away meanwhile."""
+        if where == WHERE_DEVICE:
+            owner = self.device.owner(at)
+            return (owner.find(at, size) if owner else None), owner
+        if where == WHERE_PINNED:
+            return (self.pinned.address + at if at + size <= self.pinned.size else None), None
+        return (self.channel.address + wire.STAGING + at if at + size <= wire.STAGING_BYTES else None), None
+
+    def on_copy(self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int) -> None:
+        """Moves bytes."""
+        (target, target_owner), (source, source_owner) = (
+            self.place(to_where, to, size),
+            self.place(from_where, from_, size),
+        )
+        if target is None or source is None:  # Freed since the host looked: a program that frees what it uses.
+            return self.device.fail(Error.ILLEGAL_ADDRESS, f"a copy of {size} bytes leaves its memory")
+
+        def work(_held: tuple = (target_owner, source_owner)) -> None:
+            self.device.delay(self.device.copy_delay)
+            if not self.device.dropping.is_set():
+                ctypes.memmove(target, source, size)
+
+        self.stream(number).submit(work)
+
+    def on_fill(self, number: int, value: int, address: int, size: int) -> None:
+        """Writes one byte everywhere."""
+        target, owner = self.place(WHERE_DEVICE, address, size)
+        if target is None:
+            return self.device.fail(Error.ILLEGAL_ADDRESS, f"a fill of {size} bytes leaves its memory")
+
+        def work(_held: object = owner) -> None:
+            self.device.delay(self.device.copy_delay)
+            if not self.device.dropping.is_set():
+                ctypes.memset(target, value, size)
+
+        self.stream(number).submit(work)
+
+    def peer(self, index: int) -> int:
+        """Checks the number of a device."""
+        if not 0 <= index < self.device_count:
+            raise Garbled(f"a frame names device {index} of {self.device_count}")
+        return index
+
+    def on_peer_memory(self, index: int, _: int, base: int, size: int) -> None:
+        """Another device's memory may be copied from and to. Its descriptor has come before, or is on its way."""
+        while self.peer(index) not in self.grants:
+            self.take_message()
+        self.device.peers[index] = Memory(base, Shared(self.grants.pop(index), size))
+
+    def on_peer_block(self, index: int, _: int, address: int, size: int) -> None:
+        """An allocation there has begun or ended."""
+        memory = self.device.peers.get(self.peer(index))
+        if memory and size and memory.covers(address):
+            memory.note(address, size)
+        elif memory:
+            memory.release(address)
+
+    def on_peer_forget(self, index: int, _: int) -> None:
+        """That memory is gone."""
+        self.device.peers.pop(self.peer(index), None)
+
+    def on_peer_enable(self, index: int, _: int) -> None:
+        """Kernels may use it, too."""
+        self.device.accessible.add(self.peer(index))
+
+    def on_peer_disable(self, index: int, _: int) -> None:
+        """They may not any more."""
+        self.device.accessible.discard(self.peer(index))
+    # LITERALINCLUDE END: PYTHON MEMORY FRAMES
+
+    # LITERALINCLUDE START: PYTHON KERNEL FRAMES
+    def text(self, data: bytes) -> str:
+        """A text with its final zero."""
+        if not data.endswith(b"\0"):
+            raise Garbled(f"frame {self.ring.number} has a text without an end")
+        return data.rstrip(b"\0").decode(errors="surrogateescape")
+
+    def on_module_load(self, name: bytes) -> bytes:
+        """A module's handle."""
+        return struct.pack("<Q", self.modules.load(self.text(name)))
+
+    def on_module_kernel(self, module: int, name: bytes) -> bytes:
+        """A kernel's handle, and the fewest argument bytes."""
+        return struct.pack("<QQ", *self.modules.find(module, self.text(name)))
+
+    def on_launch(self, number: int, args_size: int, pointer_count: int, kernel: int, data: bytes) -> None:
+        """A kernel, with the descriptors of its pointers and its arguments."""
+        descriptors = pointer_count * wire.POINTER.size
+        if len(data) != descriptors + args_size:
+            expected = descriptors + args_size
+            frame = f"frame {self.ring.number} launches with {len(data)} bytes of descriptors and arguments"
+            raise Garbled(f"{frame}; expected {expected}")
+        stream, found = self.stream(number), self.modules.kernels[kernel - 1]
+        stream.submit(lambda: launch(self.device, found, data[descriptors:], data[:descriptors]))
+    # LITERALINCLUDE END: PYTHON KERNEL FRAMES
+
+
+# LITERALINCLUDE START: PYTHON HELLO
+def greet(host: socket.socket) -> Executor:
+    """Answers the host's Hello: with our version, or with why we cannot serve."""
+    data, files, _, _ = socket.recv_fds(host, 1024, 8)
+    if not data:
+        sys.exit(0)
+    refusal = ""
+    if len(data) != wire.HELLO.size or wire.HELLO.unpack(data)[0] != wire.MAGIC or len(files) != 4:
+        said = f"Hello has {len(data)} bytes and {len(files)} descriptors"
+        refusal = f"{said}; expected {wire.HELLO.size} with the magic number, and 4"
+    elif (version := wire.HELLO.unpack(data)[1]) != wire.VERSION:
+        refusal = f"the host speaks version {version} of the protocol; expected {wire.VERSION}"
+    executor = None
+    try:
+        executor = None if refusal else Executor(host, wire.HELLO.unpack(data), files)
+    except (OSError, ValueError) as error:
+        refusal = str(error)
+    error = Error.DRIVER if refusal else 0
+    host.send(wire.WELCOME.pack(wire.MAGIC, wire.VERSION, error, refusal.encode()[:507]))
+    return executor or sys.exit(1)
+
+
+def main() -> None:
+    """Serves the process that has started this one, and ends with it."""
+    if len(sys.argv) < 2:
+        sys.exit("this executor is started by OPENREG_DRIVER=process, with a socket as descriptor 3")
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: if the parent dies, so do we …
+    if os.getppid() != int(sys.argv[1]):
+        sys.exit(0)  # … and if it has died before that took effect, too.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # What Ctrl-C means for us is for the parent to say.
+    os.closerange(SOCKET + 1, os.sysconf("SC_OPEN_MAX"))
+    executor = greet(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=SOCKET))
+    try:
+        executor.run()
+    except Garbled as error:
+        at = executor.here + wire.LAST_WORDS
+        executor.board.bytes[at : at + 500] = struct.pack("500s", str(error).encode()[:499])
+        os._exit(3)
+# LITERALINCLUDE END: PYTHON HELLO
+
+
+if __name__ == "__main__":
+    main()

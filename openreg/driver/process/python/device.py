@@ -1,0 +1,76 @@
+"""A device: its memory, its peers', its streams, and how it fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from memory import Memory
+
+from errors import Error
+
+Work = Callable[[], None]
+
+
+# LITERALINCLUDE START: PYTHON DEVICE
+class Device:
+    """What the frames and the kernels of one executor share."""
+
+    def __init__(self, index: int, memory: Memory) -> None:
+        """A device that has not failed."""
+        self.index, self.memory = index, memory
+        self.peers: dict[int, Memory] = {}  # whose memory copies may use
+        self.accessible: set[int] = set()  # whose memory kernels may use, too
+        self.kernel_delay = self.copy_delay = 0.0
+        self.failure: tuple[int, str] | None = None
+        self.dropping = threading.Event()  # from a failure on, or the end: what is queued is not executed
+        self._failing = threading.Lock()
+
+    def fail(self, error: int, text: str) -> None:
+        """Work has failed. The first report counts."""
+        with self._failing:
+            if self.failure is None and not self.dropping.is_set():
+                self.failure = error, text
+            self.dropping.set()
+
+    def owner(self, address: int) -> Memory | None:
+        """Whose memory an address is of."""
+        return next((it for it in (self.memory, *self.peers.values()) if it.covers(address)), None)
+
+    def delay(self, seconds: float) -> None:
+        """Takes longer, as a test has asked for; until the device fails."""
+        if seconds > 0:
+            self.dropping.wait(seconds)
+# LITERALINCLUDE END: PYTHON DEVICE
+
+
+# LITERALINCLUDE START: PYTHON STREAM
+class Stream:
+    """A queue of work, and the thread that does it: in the order in which it came, beside all other streams."""
+
+    def __init__(self, device: Device) -> None:
+        """Starts the thread."""
+        self.device = device
+        self.queue: SimpleQueue[tuple[Work, bool] | None] = SimpleQueue()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def submit(self, work: Work, always: bool = False) -> None:
+        """Queues work. `always`: it is done even after a failure, so that nobody waits for ever."""
+        self.queue.put((work, always))
+
+    def close(self) -> None:
+        """Nothing more comes; what is queued is still done."""
+        self.queue.put(None)
+
+    def _run(self) -> None:
+        while (item := self.queue.get()) is not None:
+            work, always = item
+            if always or not self.device.dropping.is_set():
+                try:
+                    work()
+                except Exception as error:  # A mistake of ours must not leave the host waiting for ever.
+                    self.device.fail(Error.LAUNCH_FAILURE, f"device {self.device.index}: {error!r}")
+            del item, work  # The memory of peers that it holds is given back now, not with the next piece of work.
+# LITERALINCLUDE END: PYTHON STREAM

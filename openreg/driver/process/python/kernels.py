@@ -1,0 +1,155 @@
+"""Kernels: found by name in shared libraries, and run here, in this process."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import run_op
+from wire import POINTER
+
+from device import Device
+from errors import Error, Refused
+
+# LITERALINCLUDE START: PYTHON KERNEL TYPES
+LIBRARY = Path(__file__).resolve().parent.parent / "libopenreg.so"  # has the kernels of the module "openreg"
+
+# openreg_kernel.h
+BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+PARALLEL_FOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, BODY, ctypes.c_void_p)
+FAIL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Context(ctypes.Structure):
+    """orKernelContext: what the device does for a running kernel."""
+
+    _fields_ = (("parallel_for", PARALLEL_FOR), ("fail", FAIL))
+
+
+class Entry(ctypes.Structure):
+    """orKernelEntry: a kernel in a library's table."""
+
+    _fields_ = (("name", ctypes.c_char_p), ("function", FUNCTION), ("min_args_size", ctypes.c_size_t))
+
+
+@PARALLEL_FOR
+def parallel_for(_context: int, count: int, _grain: int, body: Callable[..., None], state: int) -> None:
+    """A loop in one piece: this device is meant to be read, not to be fast."""
+    if count > 0:
+        body(state, 0, count)
+# LITERALINCLUDE END: PYTHON KERNEL TYPES
+
+
+# LITERALINCLUDE START: PYTHON MODULES
+class Kernel(NamedTuple):
+    """A kernel that can be launched. `run` gets the address of the arguments, their size, and where errors go."""
+
+    name: str
+    min_args_size: int
+    run: Callable[[int, int, Callable[[int, str], None]], None]
+
+
+def native(entry: Entry) -> Kernel:
+    """A kernel in a library. ctypes lets other threads run meanwhile."""
+    function = entry.function
+
+    def run(args: int, _size: int, fail: Callable[[int, str], None]) -> None:
+        report = FAIL(lambda _, error, text: fail(error, text.decode(errors="replace")))
+        function(args, ctypes.addressof(Context(parallel_for, report)))
+
+    return Kernel(entry.name.decode(), entry.min_args_size, run)
+
+
+class Modules:
+    """What has been loaded. A module's and a kernel's name on the wire is its place in a list, counted from 1."""
+
+    def __init__(self, with_kernels: bool) -> None:
+        """`with_kernels`: whether the module "openreg" has any."""
+        self.with_kernels = with_kernels
+        self.origins: list[object] = []
+        self.modules: list[dict[str, Kernel]] = []
+        self.kernels: list[Kernel] = []
+        self.handles: dict[tuple[int, str], int] = {}
+
+    def load(self, name: str) -> int:
+        """A module's handle; the same for the same library."""
+        if "/" not in name and name != "openreg":
+            expected = "'openreg' or the path (with a slash in it) of a shared library"
+            raise Refused(Error.NOT_FOUND, f"argument 'name' is '{name}'; expected {expected}")
+        try:
+            library = ctypes.CDLL(str(LIBRARY) if name == "openreg" else name)
+        except OSError as error:
+            raise Refused(Error.NOT_FOUND, f"argument 'name' is '{name}', which cannot be loaded: {error}") from None
+        if library._handle not in self.origins:
+            try:
+                table = library["orDriverKernels" if name == "openreg" else "orGetKernels"]
+            except AttributeError:
+                said = f"argument 'name' is '{name}', which does not export orGetKernels"
+                raise Refused(Error.NOT_FOUND, said) from None
+            table.restype = ctypes.POINTER(Entry)
+            count = ctypes.c_size_t()
+            entries = table(ctypes.byref(count))
+            kernels = [native(entries[i]) for i in range(count.value)]
+            if name == "openreg":
+                own = Kernel("run_op", run_op.MIN_ARGS_SIZE, run_op.run)
+                kernels = [*kernels, own] if self.with_kernels else []
+            self.origins.append(library._handle)
+            self.modules.append({kernel.name: kernel for kernel in kernels})
+        return self.origins.index(library._handle) + 1
+
+    def find(self, module: int, name: str) -> tuple[int, int]:
+        """A kernel's handle, and how many argument bytes it needs at least."""
+        kernels = self.modules[module - 1]
+        if name not in kernels:
+            expected = f"a kernel of the module, which has {len(kernels)}"
+            raise Refused(Error.NOT_FOUND, f"argument 'name' is '{name}'; expected {expected}")
+        if (module, name) not in self.handles:
+            self.kernels.append(kernels[name])
+            self.handles[module, name] = len(self.kernels)
+        handle = self.handles[module, name]
+        return handle, kernels[name].min_args_size
+# LITERALINCLUDE END: PYTHON MODULES
+
+
+# LITERALINCLUDE START: PYTHON LAUNCH
+def launch(device: Device, kernel: Kernel, args: bytes, pointers: bytes) -> None:
+    """Replaces each pointer among the arguments by an address of this process, and calls the kernel."""
+
+    def fail(error: int, text: str) -> None:
+        code = Error.LAUNCH_FAILURE if error in (0, 5) else error  # A failure is neither success nor "not ready".
+        device.fail(code, f"kernel '{kernel.name}' on device {device.index}: {text}")
+
+    device.delay(device.kernel_delay)
+    if device.dropping.is_set():
+        return
+    room = ctypes.create_string_buffer(len(args) + 16)
+    start = -(-ctypes.addressof(room) // 16) * 16  # Kernels may rely on it.
+    ctypes.memmove(start, args, len(args))
+    held = []  # The memory of peers, which may be reset while the kernel runs.
+    for offset, _access, lower, extent in POINTER.iter_unpack(pointers):
+        if extent == 0:
+            continue  # Nothing is touched, so whatever stands there may stay.
+        place = ctypes.c_uint64.from_address(start + offset)
+        owner = device.owner((place.value + lower) % 2**64)
+        allowed = owner is device.memory or any(device.peers.get(peer) is owner for peer in device.accessible)
+        seen = owner.find(place.value + lower, extent) if owner and allowed else None
+        if seen is None:
+            where = f"one live allocation of device {device.index} or of a peer it has access to"
+            hint = peer_of(device, owner) if owner else " (it is host memory)"
+            text = f"the pointer at argument byte {offset} is {place.value:#x} and is used from byte {lower} on for "
+            return fail(Error.ILLEGAL_ADDRESS, f"{text}{extent} bytes; expected these to lie in {where}{hint}")
+        held.append(owner)
+        place.value = seen - lower
+    kernel.run(start, len(args), fail)
+
+
+def peer_of(device: Device, owner: object) -> str:
+    """Says whose memory it is, if that is why a kernel may not use it."""
+    for peer, memory in device.peers.items():
+        if memory is owner and peer not in device.accessible:
+            return f" (it is memory of device {peer}, to which there is no peer access)"
+    return ""
+# LITERALINCLUDE END: PYTHON LAUNCH

@@ -1,0 +1,215 @@
+"""The wire of the driver "process" (../wire) in Python: its numbers and structures, shared memory, frames.
+
+The executor beside this file speaks it; the tests take the place of either end with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import struct
+from collections.abc import Callable
+from typing import NamedTuple
+
+# LITERALINCLUDE START: PYTHON FORMATS
+MAGIC = 0x4652524F
+VERSION = 1
+HELLO = struct.Struct("<IIiiQQQ512s")
+WELCOME = struct.Struct("<IIi508s")
+GRANT = struct.Struct("<Ii")
+HEADER = struct.Struct("<IHHIIQq")
+ANSWER = struct.Struct("<IiQII1024s")
+FENCE = struct.Struct("<QIIiI8x")  # value, wakes, sleepers, cpu
+POINTER = struct.Struct("<IIqQ")  # orPointerArg
+WANTS_ANSWER = 1
+MAX_FRAME_BYTES = 8192
+
+# Kinds of frames by number, and what each carries: its fixed part, and whether bytes of any number follow.
+PAYLOADS = {
+    "gap": ("", True),
+    "ping": ("", False),
+    "quit": ("", False),
+    "stream_create": ("Ii", False),
+    "stream_destroy": ("Ii", False),
+    "fence": ("IIQQ", False),
+    "wait": ("IiIIQ", False),
+    "nudge": ("Ii", False),
+    "malloc": ("Q", False),
+    "free": ("Q", False),
+    "mem_info": ("", False),
+    "copy": ("IIIIQQQ", False),
+    "fill": ("IiQQ", False),
+    "module_load": ("", True),
+    "module_kernel": ("Q", True),
+    "launch": ("IHHQ", True),
+    "event_time": ("II", False),
+    "peer_memory": ("iIQQ", False),
+    "peer_forget": ("iI", False),
+    "peer_block": ("iIQQ", False),
+    "peer_enable": ("iI", False),
+    "peer_disable": ("iI", False),
+    "gate": ("IIQq128s", False),
+    "delay": ("qq", False),
+}
+KINDS = list(PAYLOADS)
+
+# Where things lie in a channel (channel.h).
+RING_BYTES = 1 << 20
+WRITTEN, REST, TAKEN, RING = 0, 12, 64, 128
+AWAKE, ASLEEP = 0, 2
+ANSWERED = RING + RING_BYTES
+ANSWER_AT = ANSWERED + FENCE.size
+STAGING = (ANSWER_AT + ANSWER.size + 4095) // 4096 * 4096
+STAGING_BYTES = 16 << 20
+CHANNEL_BYTES = STAGING + STAGING_BYTES
+
+# And on the board (board.h): a device has its state, its last words, and two fences for each of its streams.
+MAX_STREAMS, MAX_DEVICES, MAX_GATES = 1024, 16, 4096
+LOST, FAILED, ERROR, TEXT, LAST_WORDS, STREAMS = 0, 4, 8, 12, 12 + 1024, 1536
+DEVICE_BYTES = STREAMS + MAX_STREAMS * 2 * FENCE.size
+GATES = MAX_DEVICES * DEVICE_BYTES
+GATE_BYTES = FENCE.size + MAX_DEVICES * 4
+BOARD_BYTES = GATES + MAX_GATES * GATE_BYTES
+# LITERALINCLUDE END: PYTHON FORMATS
+
+_SYS_FUTEX = 202 if os.uname().machine == "x86_64" else 98
+_FUTEX_WAIT, _FUTEX_WAKE_OP = 0, 5
+_SET, _ADD = 0, 1
+_NS_PER_SECOND = 1_000_000_000
+_futex = ctypes.CDLL(None).syscall
+_futex.argtypes = [ctypes.c_long, ctypes.c_void_p, *(2 * [ctypes.c_long]), *(2 * [ctypes.c_void_p]), ctypes.c_long]
+
+
+# LITERALINCLUDE START: PYTHON SHARED MEMORY
+class Shared:
+    """Memory that other processes see, too: bytes, words that are read and written whole, and fences in it.
+
+    Python has no atomic operations. The kernel has: a futex call that changes a word and wakes who sleeps on it, in one
+    step, with everything written before visible to whoever sees the change.
+    """
+
+    def __init__(self, file: int, size: int) -> None:
+        """Maps it; closes the descriptor."""
+        self.bytes = mmap.mmap(file, size)
+        os.close(file)
+        self.size = size
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.bytes))
+        self._u64 = memoryview(self.bytes)[: size // 8 * 8].cast("Q")
+        self._u32 = memoryview(self.bytes)[: size // 4 * 4].cast("I")
+
+    def value(self, offset: int) -> int:
+        """A word of 64 bits."""
+        return self._u64[offset // 8]
+
+    def word(self, offset: int) -> int:
+        """A word of 32 bits."""
+        return self._u32[offset // 4]
+
+    def _change(self, offset: int, operation: int, operand: int) -> None:
+        word = self.address + offset
+        code = operation << 28 | (operand & 0xFFF) << 12
+        _futex(_SYS_FUTEX, word, _FUTEX_WAKE_OP, 2**31 - 1, None, word, code)
+
+    def set(self, offset: int, small: int) -> None:
+        """Writes a word of 32 bits."""
+        self._change(offset, _SET, small)
+
+    def add(self, offset: int, small: int) -> None:
+        """Adds to a word of 32 bits."""
+        self._change(offset, _ADD, small)
+
+    def advance(self, fence: int, value: int) -> None:
+        """Gives a fence its next value, and wakes those who wait."""
+        self._u64[fence // 8] = value
+        self.add(fence + 8, 1)
+
+    def wait(self, fence: int, value: int, released: Callable[[], bool]) -> bool:
+        """Sleeps until a fence has that value, which is True, or `released()`, asked every 5 ms, which is False."""
+        slice = (ctypes.c_long * 2)(0, 5_000_000)
+        self.add(fence + 12, 1)  # Who advances it sees that somebody sleeps.
+        try:
+            while True:
+                wakes = self.word(fence + 8)
+                if self.value(fence) >= value:
+                    return True
+                if released():
+                    return False
+                _futex(_SYS_FUTEX, self.address + fence + 8, _FUTEX_WAIT, wakes, ctypes.addressof(slice), None, 0)
+        finally:
+            self.add(fence + 12, -1)
+# LITERALINCLUDE END: PYTHON SHARED MEMORY
+
+
+# LITERALINCLUDE START: PYTHON FRAMES
+class Garbled(Exception):
+    """A frame that no host would send: nothing that follows can be trusted."""
+
+
+class Frame(NamedTuple):
+    """A frame: its kind's name, header, and payload in parts; what follows the fixed part comes last, as bytes."""
+
+    kind: str
+    number: int
+    wants_answer: bool
+    deadline: int
+    fields: tuple
+
+
+class Ring:
+    """The executor's end of the ring of frames."""
+
+    def __init__(self, channel: Shared) -> None:
+        """Starts at the first frame."""
+        self.channel, self.taken, self.number = channel, 0, 0
+
+    def ready(self) -> bool:
+        """Whether there are frames."""
+        return self.channel.value(WRITTEN) != self.taken
+
+    def next(self) -> Frame | None:
+        """The next frame, whose place in the ring is given back at once; None if there is none."""
+        while self.ready():
+            offset = self.taken % RING_BYTES
+            readable = min(self.channel.value(WRITTEN) - self.taken, RING_BYTES - offset)
+            self.number += 1
+            header = HEADER.unpack_from(self.channel.bytes, RING + offset)
+            self.check(*header, readable=readable)
+            _, code, flags, size, payload, number, deadline = header
+            start = RING + offset + HEADER.size
+            data = self.channel.bytes[start : start + payload]
+            self.taken += size
+            self.channel.advance(TAKEN, self.taken)
+            if kind := KINDS[code] if code else "":
+                return Frame(kind, number, bool(flags & WANTS_ANSWER), deadline, self.parts(code, data))
+        return None
+
+    def check(
+        self, magic: int, code: int, _flags: int, size: int, payload: int, number: int, _deadline: int, readable: int
+    ) -> None:
+        """Raises Garbled if a header cannot be one."""
+        if magic != MAGIC:
+            wrong = f"its magic number is {magic}; expected {MAGIC}"
+        elif number != self.number:
+            wrong = f"it is numbered {number}"
+        elif code >= len(KINDS):
+            wrong = f"its kind is {code}; expected less than {len(KINDS)}"
+        elif size < HEADER.size or size % 32 or size > readable or (code and size > MAX_FRAME_BYTES):
+            wrong = f"it has {size} bytes, of which {readable} are there"
+        elif payload > size - HEADER.size:
+            wrong = f"its payload has {payload} bytes, the frame {size}"
+        else:
+            return
+        raise Garbled(f"frame {self.number} is garbled: {wrong}")
+
+    def parts(self, code: int, data: bytes) -> tuple:
+        """A payload's fields, and what follows them."""
+        form, more = PAYLOADS[KINDS[code]]
+        fixed = struct.calcsize("<" + form)
+        if len(data) < fixed or (len(data) > fixed and not more):
+            expected = f"{'at least ' if more else ''}{fixed}"
+            raise Garbled(
+                f"frame {self.number} of kind {code} has {len(data)} bytes of payload; expected {expected}"
+            )
+        return struct.unpack("<" + form, data[:fixed]) + ((data[fixed:],) if more else ())
+# LITERALINCLUDE END: PYTHON FRAMES
