@@ -2,6 +2,7 @@
 
     python tools/contract.py                      the drivers that the library brings along        (make contract)
     python tools/contract.py process              this one                           (make contract DRIVER=process)
+    python tools/contract.py process-python       the same with the executor in Python
     python tools/contract.py path/to/driver.so    somebody's own             (make contract DRIVER=path/to/driver.so)
     python tools/contract.py toy                  the one that the guide writes, built first
     python tools/contract.py --record toy fake    these, and the guide's table is brought up to date with them
@@ -97,7 +98,7 @@ def run(driver: str, extra: list[str]) -> Result:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *extra, *files],
             cwd=ROOT,
-            env={**os.environ, "OPENREG_DRIVER": driver},  # but for variants, such as process-python (processes.py)
+            env={**os.environ, "OPENREG_DRIVER": driver},  # a variant such as process-python is made of it there
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -205,7 +206,7 @@ def main() -> None:
     parser.add_argument("--pytest", default="", help="further options for pytest, such as '-n 2' or '-k malloc'")
     parser.add_argument("--record", action="store_true", help="bring the guide's table up to date")
     options = parser.parse_args()
-    drivers = options.drivers or ["sim", "process", "fake"]
+    drivers = options.drivers or ["sim", "process", "process-python", "fake"]
     drivers = [str(Path(driver).resolve()) if "/" in driver else driver for driver in drivers]
     results = [run(driver, options.pytest.split()) for driver in drivers]
     print(summary(results))

@@ -56,6 +56,12 @@ define("dtype_of(Tensor self) -> str", lambda x: str(x.dtype))
 define("grow(Tensor self, int size, *, Tensor(a!) out) -> Tensor(a!)", lambda x, size, *, out: grow(x, size, out))
 define("increment_(Tensor(a!) self) -> Tensor(a!)", lambda x: x.add_(1))
 define("half(Tensor(a) self) -> Tensor(a)", lambda x: x[: x.shape[0] // 2])
+define(
+    "restride(Tensor(a) self, int[] sizes, int[] strides, int offset) -> Tensor(a)",
+    lambda x, sizes, strides, offset: x.as_strided(sizes, strides, offset),
+)
+define("total(Tensor[] tensors) -> Tensor", lambda tensors: torch.stack(tensors).sum(0))
+define("pieces(Tensor self) -> Tensor[]", lambda x: [it.clone() for it in x.unbind()])
 define("fail(Tensor self, str kind) -> Tensor", fail)
 define(
     "kinds(Tensor self, bool flag, int? number, float[] floats, str? text, bool[2] flags, Tensor? other) "

@@ -593,7 +593,9 @@ def test_set_fallback_returns_the_mode_before() -> None:
 
 
 def test_set_fallback_refuses_other_modes() -> None:
-    with pytest.raises(ValueError, match=r"^set_fallback: argument 'mode' is 'gpu'; expected 'cpu', 'device' or 'raise'$"):
+    with pytest.raises(
+        ValueError, match=r"^set_fallback: argument 'mode' is 'gpu'; expected 'cpu', 'device' or 'raise'$"
+    ):
         torch.openreg.set_fallback("gpu")
     assert torch.openreg.set_fallback(POLICY) == POLICY
 

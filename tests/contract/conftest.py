@@ -235,11 +235,15 @@ def run_child(driver: str, library: Path, probe_path: Path, bindings: Path) -> C
         if env.get("OPENREG_SIM") and "OPENREG_DRIVER" not in env and not is_complete():
             raise NotOfThisDriver("not implemented: OPENREG_SIM, the settings of the simulator")
         variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")}
-        variables |= driver_environment(driver) | {
-            "OPENREG_TEST_LIBRARY": str(library),
-            "OPENREG_TEST_PROBE": str(probe_path),
-            "OPENREG_TEST_BINDINGS": str(bindings),
-        } | env
+        variables |= (
+            driver_environment(driver)
+            | {
+                "OPENREG_TEST_LIBRARY": str(library),
+                "OPENREG_TEST_PROBE": str(probe_path),
+                "OPENREG_TEST_BINDINGS": str(bindings),
+            }
+            | env
+        )
         command = [sys.executable, "-c", PRELUDE + textwrap.dedent(code)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, timeout=timeout)
         if code_expected is not None:

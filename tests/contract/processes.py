@@ -9,7 +9,6 @@ from pathlib import Path
 
 from .harness import wait_until
 
-
 # A driver under test that is another one with other settings.
 VARIANTS = {
     "process-python": {

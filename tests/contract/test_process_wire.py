@@ -20,13 +20,17 @@ from .test_process import run_process  # noqa: F401 (a fixture)
 HostFunction = Callable[..., wire.Host]
 
 
-@pytest.fixture
-def host(library: Path) -> Iterator[HostFunction]:
-    """Starts executors whose host is the test."""
+@pytest.fixture(params=["C++", "Python"])
+def host(request: pytest.FixtureRequest, library: Path) -> Iterator[HostFunction]:
+    """Starts executors, of either kind, whose host is the test."""
     hosts: list[wire.Host] = []
+    programs = {
+        "C++": [str(library.parent / "openreg_executor")],
+        "Python": [sys.executable, str(library.parent / "executor_python")],
+    }
 
     def start(**options: Any) -> wire.Host:
-        hosts.append(wire.Host(library.parent / "openreg_executor", **options))
+        hosts.append(wire.Host(programs[request.param], **options))
         return hosts[-1]
 
     yield start

@@ -77,8 +77,6 @@ void CallWriter::value(const c10::IValue& value, const c10::TypePtr& type) {
   const auto kind = kindOf(type);
   if (value.isNone() || (value.isTensor() && !value.toTensor().defined())) {
     none();
-  } else if (value.isTensor() && value.toTensor().unsafeGetTensorImpl()->is_wrapped_number()) {
-    this->value(value.toTensor().item(), c10::NumberType::get()); // PyTorch wraps it again over there
   } else if (value.isTensor()) {
     tensor(value.toTensor());
   } else if (value.isList()) {

@@ -8,6 +8,7 @@
 
 #include <kernels/pointers.h>
 
+#include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/DeviceGuard.h>
@@ -151,18 +152,38 @@ class Call {
   /// Its results, as many as the schema has.
   std::vector<c10::IValue> run() {
     const c10::DeviceGuard guard(device_);
-    for (auto& value : given_) { // a number or an index may be on the CPU
-      value = mapTensors(value, [&](const at::Tensor& tensor) {
-        const bool moves = tensor.defined() && tensor.is_cpu() && !tensor.unsafeGetTensorImpl()->is_wrapped_number();
-        return moves ? tensor.to(device_) : tensor;
-      });
-    }
+    moveToDevice();
     reply_ = at::empty({static_cast<int64_t>(kReplyBytes)}, at::TensorOptions(at::kByte).device(device_));
     const auto inferred = infer();
     return inferred ? computeInto(*inferred) : computeAndTake();
   }
 
  private:
+  // LITERALINCLUDE START: RUN OP NUMBERS
+  /// Numbers and indices may be on the CPU. A number that was no tensor counts less when types are combined, which a
+  /// tensor on the device cannot say; so it gets the type that comes of it here.
+  void moveToDevice() {
+    for (auto& value : given_) {
+      value = mapTensors(value, [&](const at::Tensor& tensor) {
+        const bool isNumber = tensor.unsafeGetTensorImpl()->is_wrapped_number();
+        const auto it = isNumber ? tensor.to(combinedType()) : tensor;
+        return it.is_cpu() ? it.to(device_) : it;
+      });
+    }
+  }
+
+  /// The type that all arguments are computed in together.
+  c10::ScalarType combinedType() const {
+    at::native::ResultTypeState types;
+    for (size_t i = 0; i < given_.size(); ++i) {
+      for (const auto& tensor : flat({parameters_[i].is_out() ? c10::IValue() : given_[i]})) {
+        types = at::native::update_result_type_state(tensor, types);
+      }
+    }
+    return at::native::result_type(types);
+  }
+  // LITERALINCLUDE END: RUN OP NUMBERS
+
   // LITERALINCLUDE START: RUN OP INFER
   /// What the results look like, found out without computing; none if that cannot be. Grows what is written to.
   std::optional<std::vector<c10::IValue>> infer() {
@@ -173,30 +194,28 @@ class Call {
     }
     std::unordered_map<at::TensorImpl*, at::Tensor> twins; // what is given twice is given twice there
     torch::jit::Stack stack;
-    for (const auto& value : given_) {
-      stack.push_back(value.isDevice() ? c10::Device(at::kMeta) : mapTensors(value, [&](const at::Tensor& tensor) {
+    for (size_t i = 0; i < given_.size(); ++i) {
+      const auto twinOf = [&](const at::Tensor& tensor) {
         auto& twin = twins[tensor.unsafeGetTensorImpl()];
         if (!twin.defined()) {
-          twin = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
-          if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
-            twin.unsafeGetTensorImpl()->set_wrapped_number(true);
-          }
+          // What is resized when it is not empty gives a warning. We shall do that ourselves.
+          const auto options = tensor.options().device(at::kMeta);
+          twin = parameters_[i].is_out() ? at::empty({0}, options)
+                                         : at::empty_strided(tensor.sizes(), tensor.strides(), options);
         }
         return twin;
-      }));
+      };
+      stack.push_back(given_[i].isDevice() ? c10::Device(at::kMeta) : mapTensors(given_[i], twinOf));
     }
     try {
       op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
     } catch (const std::exception&) {
       return std::nullopt; // The shapes depend on data, or the call is wrong: the device will say.
     }
-    forEachWritten([&](const at::Tensor& tensor) {
+    forEachWritten([&](const at::Tensor& tensor, bool isOut) {
       const auto& twin = twins.at(tensor.unsafeGetTensorImpl());
-      if (twin.sizes() != tensor.sizes()) {
-        tensor.resize_(twin.sizes()); // the meta function has warned
-      }
-      if (twin.strides() != tensor.strides()) {
-        tensor.unsafeGetTensorImpl()->set_sizes_and_strides(twin.sizes(), twin.strides());
+      if (isOut) {
+        resizeOutput(tensor, twin.sizes(), twin.strides(), tensor.options());
       }
     });
     return stack;
@@ -234,7 +253,7 @@ class Call {
     const auto drop = [&] { launchTake({}, number); };
     try {
       const auto described = readWritten(reply);
-      forEachWritten([&](const at::Tensor& tensor) {
+      forEachWritten([&](const at::Tensor& tensor, bool) {
         const auto& now = described.at(outputs.size());
         resizeOutput(
             tensor, now.sizes, now.sizes == tensor.sizes() ? at::IntArrayRef() : now.strides, tensor.options());
@@ -293,7 +312,7 @@ class Call {
     for (size_t i = 0; i < given_.size(); ++i) {
       if (isWritten(parameters_[i])) {
         for (const auto& tensor : flat({given_[i]})) {
-          function(tensor);
+          function(tensor, parameters_[i].is_out());
         }
       }
     }

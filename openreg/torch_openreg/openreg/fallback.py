@@ -28,8 +28,8 @@ def set_fallback(mode: str) -> str:
     """Says what happens to an operator without a kernel, in all threads.
 
     Args:
-        mode: ``"cpu"`` serves it on the CPU, ``"device"`` lets the device compute it, which needs a driver with the kernel
-            "run_op", ``"raise"`` raises NotImplementedError with its name.
+        mode: ``"cpu"`` serves it on the CPU, ``"device"`` lets the device compute it, which needs a driver with the
+            kernel "run_op", ``"raise"`` raises NotImplementedError with its name.
 
     Returns:
         The mode before.

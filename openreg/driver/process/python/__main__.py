@@ -19,16 +19,23 @@ import threading
 import time
 
 import wire
+from device import Device, Stream
+from errors import Error, Refused
 from kernels import Modules, launch
 from memory import Memory
 from wire import Frame, Garbled, Ring, Shared
 
-from device import Device, Stream
-from errors import Error, Refused
-
 SOCKET = 3
 NO_EVENT = 2**32 - 1
 WHERE_DEVICE, WHERE_PINNED = 0, 1
+
+
+def read_options(text: str) -> dict[str, str]:
+    """What concerns an executor of OPENREG_SIM, which the host has understood already; the size it has said itself."""
+    options = dict(item.partition("=")[::2] for item in text.split(",") if item)
+    if not options.get("memory", "0")[0].isdigit():
+        raise ValueError(f"OPENREG_SIM has 'memory={options['memory']}'; expected a number")
+    return options
 
 
 # LITERALINCLUDE START: PYTHON EXECUTOR
@@ -38,7 +45,7 @@ class Executor:
     def __init__(self, host: socket.socket, hello: tuple, files: list[int]) -> None:
         """Maps what the host has sent, and makes the device."""
         _, _, index, self.device_count, base, size, pinned, text = hello
-        options = dict(item.split("=", 1) for item in text.rstrip(b"\0").decode().split(",") if item)
+        options = read_options(text.rstrip(b"\0").decode())
         self.host = host
         self.channel = Shared(files[0], wire.CHANNEL_BYTES)
         self.board = Shared(files[1], wire.BOARD_BYTES)
@@ -94,7 +101,8 @@ class Executor:
             os._exit(0)  # Kernels may be running: nothing to clean up is worth waiting for them.
         if len(data) == wire.GRANT.size and len(files) == 1:
             self.grants[wire.GRANT.unpack(data)[1]] = files[0]
-# LITERALINCLUDE END: PYTHON EXECUTOR
+
+    # LITERALINCLUDE END: PYTHON EXECUTOR
 
     # LITERALINCLUDE START: PYTHON STREAM FRAMES
     def stream(self, number: int) -> Stream:
@@ -192,6 +200,7 @@ class Executor:
     def on_delay(self, kernel_ns: int, copy_ns: int) -> None:
         """Tests want it slower."""
         self.device.kernel_delay, self.device.copy_delay = kernel_ns / 1e9, copy_ns / 1e9
+
     # LITERALINCLUDE END: PYTHON STREAM FRAMES
 
     # LITERALINCLUDE START: PYTHON MEMORY FRAMES
@@ -223,12 +232,11 @@ class Executor:
 
     def on_copy(self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int) -> None:
         """Moves bytes."""
-        (target, target_owner), (source, source_owner) = (
-            self.place(to_where, to, size),
-            self.place(from_where, from_, size),
-        )
+        target, target_owner = self.place(to_where, to, size)
+        source, source_owner = self.place(from_where, from_, size)
         if target is None or source is None:  # Freed since the host looked: a program that frees what it uses.
-            return self.device.fail(Error.ILLEGAL_ADDRESS, f"a copy of {size} bytes leaves its memory")
+            self.device.fail(Error.ILLEGAL_ADDRESS, f"a copy of {size} bytes leaves its memory")
+            return
 
         def work(_held: tuple = (target_owner, source_owner)) -> None:
             self.device.delay(self.device.copy_delay)
@@ -241,7 +249,8 @@ class Executor:
         """Writes one byte everywhere."""
         target, owner = self.place(WHERE_DEVICE, address, size)
         if target is None:
-            return self.device.fail(Error.ILLEGAL_ADDRESS, f"a fill of {size} bytes leaves its memory")
+            self.device.fail(Error.ILLEGAL_ADDRESS, f"a fill of {size} bytes leaves its memory")
+            return
 
         def work(_held: object = owner) -> None:
             self.device.delay(self.device.copy_delay)
@@ -281,6 +290,7 @@ class Executor:
     def on_peer_disable(self, index: int, _: int) -> None:
         """They may not any more."""
         self.device.accessible.discard(self.peer(index))
+
     # LITERALINCLUDE END: PYTHON MEMORY FRAMES
 
     # LITERALINCLUDE START: PYTHON KERNEL FRAMES
@@ -307,6 +317,7 @@ class Executor:
             raise Garbled(f"{frame}; expected {expected}")
         stream, found = self.stream(number), self.modules.kernels[kernel - 1]
         stream.submit(lambda: launch(self.device, found, data[descriptors:], data[:descriptors]))
+
     # LITERALINCLUDE END: PYTHON KERNEL FRAMES
 
 
@@ -348,6 +359,8 @@ def main() -> None:
         at = executor.here + wire.LAST_WORDS
         executor.board.bytes[at : at + 500] = struct.pack("500s", str(error).encode()[:499])
         os._exit(3)
+
+
 # LITERALINCLUDE END: PYTHON HELLO
 
 

@@ -6,9 +6,8 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from memory import Memory
-
 from errors import Error
+from memory import Memory
 
 Work = Callable[[], None]
 
@@ -42,6 +41,8 @@ class Device:
         """Takes longer, as a test has asked for; until the device fails."""
         if seconds > 0:
             self.dropping.wait(seconds)
+
+
 # LITERALINCLUDE END: PYTHON DEVICE
 
 
@@ -73,4 +74,6 @@ class Stream:
                 except Exception as error:  # A mistake of ours must not leave the host waiting for ever.
                     self.device.fail(Error.LAUNCH_FAILURE, f"device {self.device.index}: {error!r}")
             del item, work  # The memory of peers that it holds is given back now, not with the next piece of work.
+
+
 # LITERALINCLUDE END: PYTHON STREAM

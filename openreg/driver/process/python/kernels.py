@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import run_op
-from wire import POINTER
-
 from device import Device
 from errors import Error, Refused
+from wire import POINTER
 
 # LITERALINCLUDE START: PYTHON KERNEL TYPES
 LIBRARY = Path(__file__).resolve().parent.parent / "libopenreg.so"  # has the kernels of the module "openreg"
@@ -40,6 +39,8 @@ def parallel_for(_context: int, count: int, _grain: int, body: Callable[..., Non
     """A loop in one piece: this device is meant to be read, not to be fast."""
     if count > 0:
         body(state, 0, count)
+
+
 # LITERALINCLUDE END: PYTHON KERNEL TYPES
 
 
@@ -111,6 +112,8 @@ class Modules:
             self.handles[module, name] = len(self.kernels)
         handle = self.handles[module, name]
         return handle, kernels[name].min_args_size
+
+
 # LITERALINCLUDE END: PYTHON MODULES
 
 
@@ -140,7 +143,8 @@ def launch(device: Device, kernel: Kernel, args: bytes, pointers: bytes) -> None
             where = f"one live allocation of device {device.index} or of a peer it has access to"
             hint = peer_of(device, owner) if owner else " (it is host memory)"
             text = f"the pointer at argument byte {offset} is {place.value:#x} and is used from byte {lower} on for "
-            return fail(Error.ILLEGAL_ADDRESS, f"{text}{extent} bytes; expected these to lie in {where}{hint}")
+            fail(Error.ILLEGAL_ADDRESS, f"{text}{extent} bytes; expected these to lie in {where}{hint}")
+            return
         held.append(owner)
         place.value = seen - lower
     kernel.run(start, len(args), fail)
@@ -152,4 +156,6 @@ def peer_of(device: Device, owner: object) -> str:
         if memory is owner and peer not in device.accessible:
             return f" (it is memory of device {peer}, to which there is no peer access)"
     return ""
+
+
 # LITERALINCLUDE END: PYTHON LAUNCH

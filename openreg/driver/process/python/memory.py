@@ -75,4 +75,6 @@ class Memory:
 def rounded(size: int) -> int:
     """What an allocation takes."""
     return -(-size // ALIGNMENT) * ALIGNMENT
+
+
 # LITERALINCLUDE END: PYTHON MEMORY

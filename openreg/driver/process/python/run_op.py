@@ -1,7 +1,7 @@
 """run_op: a kernel that computes any operator with PyTorch, in this process.
 
-This is how the first OpenReg computed everything: the host says which operator and where the tensors are, and PyTorch on
-the CPU of this process, which sees the device's memory as its own, does the rest. A launch's arguments are
+This is how the first OpenReg computed everything: the host says which operator and where the tensors are, and PyTorch
+on the CPU of this process, which sees the device's memory as its own, does the rest. A launch's arguments are
 
     pointer to the reply, its size · number of the call · what to do · number of storages · pointer, size of each · text
 
@@ -27,8 +27,8 @@ OWN = 2**32 - 1  # in place of a storage's number: the tensor has memory of its 
 DONE, ERROR = 0, 1
 
 # DType of kernels/dtype.h, by number.
-DTYPES = "uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex32 complex64 complex128 bool".split()
-DTYPES += ["uint16", "uint32", "uint64"]
+DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
+DTYPES += ["complex32", "complex64", "complex128", "bool", "uint16", "uint32", "uint64"]
 LAYOUTS = {0: "strided"}
 MEMORY_FORMATS = ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"]
 
@@ -37,7 +37,7 @@ kept: dict[int, list[Any]] = {}  # results of calls that KEEP, until they are ta
 
 
 def load() -> None:
-    """Imports PyTorch, and modules with operators of others: when somebody asks for this kernel, as it takes seconds."""
+    """Imports PyTorch, and modules with operators of others: when first needed, as it takes seconds."""
     global torch
     if torch is None:
         os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # Here there is only the CPU.
@@ -145,6 +145,8 @@ def storage_of(tensor: Any, storages: list[Any]) -> int:
     """The number of the argument's storage that a result is a view of."""
     identity = tensor.untyped_storage()._cdata
     return next((i for i, it in enumerate(storages) if it._cdata == identity), OWN)
+
+
 # LITERALINCLUDE END: RUN OP VALUES
 
 
@@ -184,7 +186,7 @@ def compute(data: bytes, storages: list[Any], mode: int, number: int) -> bytes:
         by_name = {it.name: value for it, value in zip(parameters, arguments, strict=True) if it.kwarg_only}
         result = op(*arguments[: len(arguments) - len(by_name)], **by_name)
         single = len(op._schema.returns) == 1
-        results = [result] if single else list(result or ())
+        results = [dense(it, storages) for it in ([result] if single else result or ())]
 
         written = flat([value for value, is_one in zip(arguments, is_written, strict=True) if is_one])
         if mode == KEEP:
@@ -193,6 +195,14 @@ def compute(data: bytes, storages: list[Any], mode: int, number: int) -> bytes:
             for output, value in zip(flat(outputs), fitting(outputs, results), strict=True):
                 put(value, output)
     return write(written, storages) + write(results, storages)
+
+
+def dense(result: Any, storages: list[Any]) -> Any:
+    """A result as it can be handed over: new memory without gaps, or a view of an argument."""
+    if isinstance(result, list | tuple):
+        return [dense(it, storages) for it in result]
+    is_new = isinstance(result, torch.Tensor) and storage_of(result, storages) == OWN
+    return result.clone() if is_new and not result.is_contiguous() else result
 
 
 def fitting(outputs: Any, results: Any) -> list[Any]:
@@ -223,7 +233,8 @@ def run(args: int, size: int, fail: Callable[[int, str], None]) -> None:
     reply, room, number, mode, count = HEAD.unpack(ctypes.string_at(args, HEAD.size))
     end = HEAD.size + count * STORAGE.size
     if end > size:
-        return fail(1, f"it is launched with {count} storages and {size} bytes of arguments")
+        fail(1, f"it is launched with {count} storages and {size} bytes of arguments")
+        return
     places = STORAGE.iter_unpack(ctypes.string_at(args + HEAD.size, end - HEAD.size))
     try:
         load()
@@ -238,4 +249,6 @@ def run(args: int, size: int, fail: Callable[[int, str], None]) -> None:
         said = str(error).encode()[: room - 1024].decode(errors="ignore")
         answer = struct.pack("<I", ERROR) + text(type(error).__name__) + text(said)
     ctypes.memmove(reply, answer, len(answer))
+
+
 # LITERALINCLUDE END: RUN OP

@@ -102,6 +102,10 @@ class Shared:
         """A word of 64 bits."""
         return self._u64[offset // 8]
 
+    def write(self, offset: int, value: int) -> None:
+        """Writes a word of 64 bits."""
+        self._u64[offset // 8] = value
+
     def word(self, offset: int) -> int:
         """A word of 32 bits."""
         return self._u32[offset // 4]
@@ -121,12 +125,12 @@ class Shared:
 
     def advance(self, fence: int, value: int) -> None:
         """Gives a fence its next value, and wakes those who wait."""
-        self._u64[fence // 8] = value
+        self.write(fence, value)
         self.add(fence + 8, 1)
 
     def wait(self, fence: int, value: int, released: Callable[[], bool]) -> bool:
         """Sleeps until a fence has that value, which is True, or `released()`, asked every 5 ms, which is False."""
-        slice = (ctypes.c_long * 2)(0, 5_000_000)
+        timeout = (ctypes.c_long * 2)(0, 5_000_000)
         self.add(fence + 12, 1)  # Who advances it sees that somebody sleeps.
         try:
             while True:
@@ -135,9 +139,11 @@ class Shared:
                     return True
                 if released():
                     return False
-                _futex(_SYS_FUTEX, self.address + fence + 8, _FUTEX_WAIT, wakes, ctypes.addressof(slice), None, 0)
+                _futex(_SYS_FUTEX, self.address + fence + 8, _FUTEX_WAIT, wakes, ctypes.addressof(timeout), None, 0)
         finally:
             self.add(fence + 12, -1)
+
+
 # LITERALINCLUDE END: PYTHON SHARED MEMORY
 
 
@@ -208,8 +214,8 @@ class Ring:
         fixed = struct.calcsize("<" + form)
         if len(data) < fixed or (len(data) > fixed and not more):
             expected = f"{'at least ' if more else ''}{fixed}"
-            raise Garbled(
-                f"frame {self.number} of kind {code} has {len(data)} bytes of payload; expected {expected}"
-            )
+            raise Garbled(f"frame {self.number} of kind {code} has {len(data)} bytes of payload; expected {expected}")
         return struct.unpack("<" + form, data[:fixed]) + ((data[fixed:],) if more else ())
+
+
 # LITERALINCLUDE END: PYTHON FRAMES
