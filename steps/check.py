@@ -39,12 +39,13 @@ def check_regions(ladder: Ladder) -> Iterator[str]:
         for kind, path, name in SHOWN.findall(page.read_text()):
             where, lacks = f"{page.relative_to(ladder.root)}: shows {path} {name}".rstrip(), ladder.steps[at].name
             shown.add(name)
-            if path not in ladder.trees[at]:
-                outside = not path.startswith("openreg/") and (ladder.root / path).is_file()  # the same at every step
-                if path in ladder.known or (kind == "region" and not outside):
-                    yield f"{where}, a file that step {lacks} lacks"
+            if path in ladder.trees[at]:
+                text = ladder.text(at, path, keep_markers=True)
+            elif path in ladder.known or not (ladder.root / path).is_file():
+                yield f"{where}, a file that step {lacks} lacks"
                 continue
-            text = ladder.text(at, path, keep_markers=True)
+            else:  # a program beside the ladder
+                text = (ladder.root / path).read_text()
             if kind == "region" and name not in {name for line in parse(text, path) for name in line.regions}:
                 yield f"{where}, a region that step {lacks} lacks"
             if kind == "pyobject" and not re.search(rf"\b(def|class) {name.split('.')[-1]}\b|^{name}\b", text, re.M):

@@ -14,6 +14,8 @@ from sphinx.cmd.build import build_main
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+# Chapters beside the ladder: docs/guide/NAME.md, with its programs in examples/NAME.
+EXTRAS = sorted(path.parent.name for path in ROOT.glob("examples/*/demo.py"))
 
 
 def pages() -> list[Path]:

@@ -11,6 +11,7 @@ One module a concern:
     stubs       the stubs that PyTorch ships
     timeline    what ran when, drawn from the file that a measurement wrote
     coverage    how each operator is served, from the dispatcher's tables
+    wire        the wire of the driver `process`, from its headers
     reference   Doxygen, and the pages made from its output
 """
 
@@ -21,7 +22,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import code, coverage, errors, exercise, files, pictures, reference, steps, stubs, timeline, transcript
+from . import code, coverage, errors, exercise, files, pictures, reference, steps, stubs, timeline, transcript, wire
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -32,6 +33,19 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("openreg_root", str(_REPOSITORY), "env", types=frozenset({str}))
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
-    for module in (code, transcript, errors, exercise, steps, stubs, files, pictures, timeline, coverage, reference):
+    for module in (
+        code,
+        transcript,
+        errors,
+        exercise,
+        steps,
+        stubs,
+        files,
+        pictures,
+        timeline,
+        coverage,
+        wire,
+        reference,
+    ):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -24,7 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 from .repository import Repository, RepositoryError, repository
 
 _log = logging.getLogger(__name__)
-_RECORDED = re.compile(r"steps/[^/]+/(before|after)\.txt|tests/recorded/[^/]+\.txt")
+_RECORDED = re.compile(r"(steps|examples)/[^/]+/(before|after)\.txt|tests/recorded/[^/]+\.txt")
 
 
 class errorindex(nodes.General, nodes.Element):  # noqa: N801 (docutils' style for nodes)
