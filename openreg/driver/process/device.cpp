@@ -109,6 +109,7 @@ void Device::interruptWaiters() {
   }
 }
 
+// LITERALINCLUDE START: PROCESS LOST
 void Device::lost(const Executor& executor, orError_t error, const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (executor_.get() != &executor) {
@@ -124,6 +125,7 @@ void Device::lost(const Executor& executor, orError_t error, const std::string& 
   forgetGates();
   interruptWaiters();
 }
+// LITERALINCLUDE END: PROCESS LOST
 
 orError_t Device::setDelay(const DelayFrame& delay) {
   const std::lock_guard lock(mutex_);

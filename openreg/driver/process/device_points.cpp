@@ -66,6 +66,7 @@ void Device::hurry(uint32_t lane) {
   }
 }
 
+// LITERALINCLUDE START: PROCESS WAIT
 void Device::wait(const Point& point) {
   Fence& it = fence(point.lane);
   if (it.reached(point.value)) {
@@ -85,6 +86,7 @@ void Device::wait(const Point& point) {
     return gone.load() != 0;
   });
 }
+// LITERALINCLUDE END: PROCESS WAIT
 
 void Device::drain() {
   std::vector<Point> points;

@@ -63,6 +63,7 @@ orError_t Executor::hang(Kind kind, uint64_t number) {
   return orErrorDeviceLost;
 }
 
+// LITERALINCLUDE START: EXECUTOR REQUEST
 orError_t Executor::request(Kind kind, std::initializer_list<Piece> pieces, void* answer, size_t answerBytes) {
   const std::lock_guard lock(requests_);
   const int64_t deadline = sim::nowNs() + plan_.deadlineNs;
@@ -102,6 +103,7 @@ orError_t Executor::request(Kind kind, std::initializer_list<Piece> pieces, void
   std::memcpy(answer, it.data, answerBytes);
   return orSuccess;
 }
+// LITERALINCLUDE END: EXECUTOR REQUEST
 
 void Executor::grant(int device, int descriptor) {
   const Grant grant{.device = device};

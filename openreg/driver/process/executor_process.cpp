@@ -80,6 +80,7 @@ std::shared_ptr<Executor> Executor::start(const ExecutorPlan& plan, OnLost onLos
   return it;
 }
 
+// LITERALINCLUDE START: EXECUTOR SPAWN
 void Executor::spawn() {
   const SpawnSettings settings(theirSocket_.number());
   std::string parent = std::to_string(getpid());
@@ -94,6 +95,7 @@ void Executor::spawn() {
   }
   theirSocket_ = Descriptor(); // So that the socket ends when the executor does.
 }
+// LITERALINCLUDE END: EXECUTOR SPAWN
 
 void Executor::greet() {
   const std::string who = "its executor '" + plan_.program + "' ";
@@ -134,6 +136,7 @@ std::string Executor::reap() {
   return who + "has ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
+// LITERALINCLUDE START: EXECUTOR WATCH
 void Executor::watch(const OnLost& onLost) {
   std::string error;
   try {
@@ -176,5 +179,6 @@ void Executor::watch(const OnLost& onLost) {
   left_ = true;
   changed_.notify_all();
 }
+// LITERALINCLUDE END: EXECUTOR WATCH
 
 } // namespace openreg::process

@@ -118,6 +118,7 @@ orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* nam
   return orSuccess;
 }
 
+// LITERALINCLUDE START: PROCESS LAUNCH
 orError_t launchKernel(
     orKernel_t kernel,
     const void* args,
@@ -158,5 +159,6 @@ orError_t launchKernel(
       *on, number(stream), Kind::Launch, frame, std::as_bytes(std::span(pointers, pointerCount)),
       std::as_bytes(std::span(static_cast<const char*>(args), argsSize)));
 }
+// LITERALINCLUDE END: PROCESS LAUNCH
 
 } // namespace openreg::process

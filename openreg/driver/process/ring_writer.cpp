@@ -32,6 +32,7 @@ void RingWriter::write(Header header, std::initializer_list<Piece> pieces) {
   written_ += header.bytes;
 }
 
+// LITERALINCLUDE START: RING PUBLISH
 bool RingWriter::publish(Urgency urgency) {
   ring_.writerCpu.store(sim::currentCpu(), std::memory_order_relaxed);
   ring_.written.store(written_); // Sequentially consistent, as the reader's side: one of the two sees the other.
@@ -41,5 +42,6 @@ bool RingWriter::publish(Urgency urgency) {
   }
   return ring_.rest.exchange(Rest::Awake) != Rest::Awake; // One bell is enough.
 }
+// LITERALINCLUDE END: RING PUBLISH
 
 } // namespace openreg::process

@@ -30,6 +30,7 @@ void Service::onModuleKernel(const Header& frame) {
   answer(frame, orSuccess, &given, sizeof(given));
 }
 
+// LITERALINCLUDE START: EXECUTOR LAUNCH
 void Service::onLaunch(const Header& frame) {
   const Rest rest = restOf<LaunchFrame>(frame);
   const auto& launch = *reinterpret_cast<const LaunchFrame*>(&frame + 1);
@@ -48,5 +49,6 @@ void Service::onLaunch(const Header& frame) {
     refuse(error, api::thread.description);
   }
 }
+// LITERALINCLUDE END: EXECUTOR LAUNCH
 
 } // namespace openreg::process

@@ -10,6 +10,7 @@
 
 using namespace openreg::process;
 
+// LITERALINCLUDE START: EXECUTOR MAIN
 int main(int count, char** arguments) {
   if (count < 2) {
     std::fprintf(stderr, "openreg_executor is started by OPENREG_DRIVER=process, with a socket as descriptor 3\n");
@@ -25,3 +26,4 @@ int main(int count, char** arguments) {
   close_range(kSocket + 1, ~0u, 0);
   return serve(Descriptor(kSocket));
 }
+// LITERALINCLUDE END: EXECUTOR MAIN

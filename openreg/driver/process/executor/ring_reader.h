@@ -23,6 +23,7 @@ class RingReader {
   /// Gives the frame's bytes back.
   void done(const Header& frame) { ring_.taken.advance(taken_ += frame.bytes); }
 
+  // LITERALINCLUDE START: RING REST
   /// Rests until there may be something: spins, naps, then sleeps. `wait(timeoutNs)` waits for the doorbell.
   template <class Wait>
   void rest(Wait wait) {
@@ -39,6 +40,7 @@ class RingReader {
     ring_.rest.store(Rest::Awake);
     naps_ = more() ? 0 : naps_ + 1;
   }
+  // LITERALINCLUDE END: RING REST
 
  private:
   static constexpr int kNaps = 30; ///< As in sim::Queue.

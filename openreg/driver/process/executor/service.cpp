@@ -27,6 +27,7 @@ Service::Service(const Descriptor& socket, const Hello& hello, std::vector<Descr
   device_.memory.adopt(viewOf(hello.memoryBase, hello.memoryBytes, descriptors_[kMemory]));
 }
 
+// LITERALINCLUDE START: EXECUTOR LOOP
 void Service::run() {
   for (;;) {
     if (const Header* frame = reader_.next()) {
@@ -37,6 +38,7 @@ void Service::run() {
     }
   }
 }
+// LITERALINCLUDE END: EXECUTOR LOOP
 
 void Service::rest() {
   bool there = true;

@@ -46,6 +46,7 @@ void Service::onStreamDestroy(const StreamFrame& frame) {
   streams_[frame.stream] = nullptr;
 }
 
+// LITERALINCLUDE START: EXECUTOR PASS
 void Service::pass(const FenceFrame& fence) {
   if (fence.event != kNoEvent) {
     times_.set(fence.event, fence.version, sim::nowNs());
@@ -63,6 +64,7 @@ void Service::pass(const FenceFrame& fence) {
   }
   board.streams[fence.stream].device.advance(fence.value);
 }
+// LITERALINCLUDE END: EXECUTOR PASS
 
 void Service::onFence(const FenceFrame& frame) {
   sim::Stream& it = stream(frame.stream);

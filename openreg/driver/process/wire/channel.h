@@ -16,6 +16,7 @@ enum class Rest : uint32_t {
   Asleep = 2   ///< Until the doorbell rings.
 };
 
+// LITERALINCLUDE START: WIRE RING
 /// Frames lie one behind the other; the ring's end is filled with a Gap. `written` and `taken` count bytes from the
 /// start and never wrap.
 struct Ring {
@@ -27,6 +28,7 @@ struct Ring {
   alignas(64) Fence taken;                      ///< By the executor.
   alignas(64) unsigned char bytes[kBytes];
 };
+// LITERALINCLUDE END: WIRE RING
 
 /// Through which bulk data goes from and to memory that the executor cannot see. A copy uses several chunks in turn, so
 /// that one side fills the next while the other empties the last.

@@ -14,6 +14,7 @@ void sleepOn(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeo
 /// Wakes all who sleep on `word`, in every process.
 void wakeSleepers(const std::atomic<uint32_t>& word);
 
+// LITERALINCLUDE START: FENCE
 /// What a GPU's driver calls a timeline: the one primitive with which processes wait for each other here. Zeroed memory
 /// is a good one. Advancing it costs a system call only if somebody sleeps.
 struct alignas(32) Fence {
@@ -53,6 +54,7 @@ struct alignas(32) Fence {
     return done;
   }
 };
+// LITERALINCLUDE END: FENCE
 static_assert(sizeof(Fence) == 32);
 
 } // namespace openreg::process

@@ -86,6 +86,7 @@ struct Grant {
   int32_t device = 0; ///< Whose memory it is.
 };
 
+// LITERALINCLUDE START: WIRE HEADER
 /// Precedes each frame.
 struct Header {
   uint32_t magic = kMagic;
@@ -96,6 +97,7 @@ struct Header {
   uint64_t number = 0;    ///< 1, 2, 3, …
   int64_t deadlineNs = 0; ///< Of a request, in CLOCK_MONOTONIC: later nobody waits for the answer. 0: none.
 };
+// LITERALINCLUDE END: WIRE HEADER
 
 constexpr uint16_t kWantsAnswer = 1;
 constexpr uint32_t kFrameAlignment = 32; ///< So that a header never wraps around the ring's end.
