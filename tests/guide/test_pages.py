@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import DOCS, ROOT, pages
+from .conftest import DOCS, EXTRAS, ROOT, pages
 from .markdown import Fence, fences
 
 # A language of a fence that isn't here is code that nobody runs: C++ above all, which is shown live or not at all.
@@ -36,6 +36,10 @@ REPLACED = {
 }
 PAGES = pages()
 CHAPTERS = sorted(DOCS.glob("guide/[0-9]*.md"))
+# Where the program of a chapter is: in its step, or beside the ladder.
+PROGRAMS = {page: f"steps/{page.stem}" for page in CHAPTERS} | {
+    DOCS / "guide" / f"{name}.md": f"examples/{name}" for name in EXTRAS
+}
 WITH_PYTHON = [path for path in PAGES if any(fence.kind == "pycon" for fence in fences(path))]
 
 
@@ -81,7 +85,7 @@ def test_a_console_block_has_commands_only(page: Path) -> None:
             assert wrong == [], f"line {fence.line}: output is recorded and shown by transcript"
 
 
-@pytest.mark.parametrize("page", CHAPTERS, ids=_name)
+@pytest.mark.parametrize("page", PROGRAMS, ids=_name)
 def test_a_chapter_has_its_sections_in_order(page: Path) -> None:
     inside, titles = "", []
     for line in page.read_text(encoding="utf-8").splitlines():
@@ -89,7 +93,7 @@ def test_a_chapter_has_its_sections_in_order(page: Path) -> None:
             inside = "" if inside == match[1] else inside or match[1]
         elif not inside and line.startswith("## "):
             titles.append(line.removeprefix("## "))
-    assert titles == HEADINGS
+    assert titles == (HEADINGS if page in CHAPTERS else HEADINGS[:-1])
 
 
 @pytest.mark.parametrize("page", CHAPTERS, ids=_name)
@@ -115,20 +119,21 @@ def test_a_path_in_the_text_is_one_of_the_tree(page: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("page", CHAPTERS, ids=_name)
+@pytest.mark.parametrize("page", PROGRAMS, ids=_name)
 def test_a_heading_about_code_begins_with_the_path_of_a_file(page: Path) -> None:
     code = page.read_text(encoding="utf-8").split("\n## The code\n")[1].split("\n## Run it\n")[0]
     paths = re.findall(r"^### `([^`]+)`", code, flags=re.MULTILINE)
     assert paths
-    assert [path for path in paths if not (ROOT / "openreg" / path).exists() and path not in REPLACED] == []
+    places = (ROOT / "openreg", ROOT)
+    assert [path for path in paths if not any((at / path).exists() for at in places) and path not in REPLACED] == []
 
 
-@pytest.mark.parametrize("page", CHAPTERS, ids=_name)
+@pytest.mark.parametrize("page", PROGRAMS, ids=_name)
 def test_a_chapter_begins_red_ends_green_and_explains_errors(page: Path) -> None:
     kinds = [(fence.kind, fence.argument) for fence in fences(page)]
     shown = [argument for kind, argument in kinds if kind == "transcript"]
-    assert f"steps/{page.stem}/before.txt" in shown
-    assert f"steps/{page.stem}/after.txt" in shown
+    assert f"{PROGRAMS[page]}/before.txt" in shown
+    assert f"{PROGRAMS[page]}/after.txt" in shown
     assert "error" in {kind for kind, _ in kinds}
     assert "graphviz" in {kind for kind, _ in kinds} or "svg" in {kind for kind, _ in kinds}
     assert "solution" in {kind for kind, _ in kinds}

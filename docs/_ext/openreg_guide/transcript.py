@@ -27,7 +27,7 @@ class Transcript(SphinxDirective):
     """Shows a recorded file, whose first line is the command that made it."""
 
     required_arguments = 1
-    option_spec: ClassVar = {"state": _state}
+    option_spec: ClassVar = {"state": _state, "title": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
         """Returns the block with its heading."""
@@ -45,8 +45,9 @@ class Transcript(SphinxDirective):
             text = "$ " + text
         block = nodes.literal_block(text.rstrip("\n"), text.rstrip("\n"), language="console")
         self.set_source_info(block)
-        heading = nodes.paragraph("", _STATES[state], classes=["transcript-title"])
-        return [nodes.container("", heading, block, classes=["transcript", state])]
+        title, messages = self.parse_inline(self.options.get("title", _STATES[state]))
+        heading = nodes.paragraph("", "", *title, classes=["transcript-title"])
+        return [nodes.container("", heading, block, classes=["transcript", state]), *messages]
 
 
 def setup(app: Sphinx) -> None:

@@ -135,6 +135,10 @@ class _WireDirective(SphinxDirective):
             self.env.note_dependency(str(path))
         return Wire(root)
 
+    def tables(self, text: list[str]) -> list[nodes.Node]:
+        """Markdown tables whose first columns are narrow."""
+        return [nodes.container("", *self.parse_text_to_nodes("\n".join(text)), classes=["wire"])]
+
 
 class WireProse(_WireDirective):
     """The comment at the head of a header."""
@@ -155,7 +159,7 @@ class WireFrames(_WireDirective):
         for kind in self.wire.kinds:
             way = "request" if kind.is_request else "" if kind.name == "Gap" else "posted"
             rows.append(f"| {kind.number} | `{kind.name}` | {way} | {kind.what} |")
-        return self.parse_text_to_nodes("\n".join(rows))
+        return self.tables(rows)
 
 
 class WireStruct(_WireDirective):
@@ -181,7 +185,7 @@ class WireStruct(_WireDirective):
                 f"| {field.offset:,} | `{field.name}` | `{field.type}` | {field.what} |" for field in struct.fields
             ]
             text += [""]
-        return self.parse_text_to_nodes("\n".join(text))
+        return self.tables(text)
 
 
 def setup(app: Sphinx) -> None:
