@@ -12,7 +12,7 @@ _setup_privateuseone_for_python_backend("mychip")
 # LITERALINCLUDE END: PYTHON SETUP
 
 # LITERALINCLUDE START: PYTHON TENSOR
-NUMPY = {torch.float32: np.dtype("float32"), torch.float64: np.dtype("float64"), torch.int64: np.dtype("int64")}
+NUMPY = {getattr(torch, name): np.dtype(name) for name in ("float32", "float64", "int64", "bool")}
 TORCH = {theirs: ours for ours, theirs in NUMPY.items()}
 
 

@@ -93,6 +93,12 @@ def test_a_transcript_shows_the_command_and_its_state(project: Project) -> None:
     assert _code(page).startswith("$ python demo.py\nRuntimeError: it  failed")
 
 
+def test_a_transcript_may_have_a_title_of_its_own(project: Project) -> None:
+    page = project.build("```{transcript} steps/02-second/before.txt\n:title: On `plain` PyTorch\n```\n").page()
+    assert re.search(r'class="transcript-title">On <code[^>]*><span[^>]*>plain</span></code> PyTorch', page)
+    assert "On the step before" not in page
+
+
 def test_an_error_entry_is_in_the_chapter_and_in_the_index(project: Project) -> None:
     entry = (
         "```{error} RuntimeError: it failed\n:from: steps/02-second/before.txt\n\nCause: the cause,"

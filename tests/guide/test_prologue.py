@@ -109,6 +109,7 @@ def test_there_are_no_streams_and_no_times() -> None:
                torch.accelerator.synchronize)
         start, end = (torch.Event("mychip", enable_timing=True) for _ in range(2))
         start.record(), end.record()
+        assert end.query()
         raises(RuntimeError, "Backend doesn't support elapsedTime.", lambda: start.elapsed_time(end))
     """)
 
@@ -162,6 +163,21 @@ def test_strides_are_not_those_of_the_numbers() -> None:
 def test_an_operator_that_nobody_has_written_is_an_error() -> None:
     on_mychip("""
         raises(NotImplementedError, "Could not run 'aten::sin.out' with arguments from the 'mychip' backend.", x.sin)
+    """)
+
+
+def test_a_kernel_for_out_serves_all_forms_of_a_structured_operator() -> None:
+    on_mychip("""
+        import numpy
+        def sin_out(x, *, out):
+            numpy.sin(mychip.memory(x), out=mychip.memory(out))
+            return out
+        torch.library.impl("aten::sin.out", "PrivateUse1", sin_out)
+        expected = torch.arange(6.0).reshape(2, 3).sin()
+        out = torch.empty(2, 3, device="mychip")
+        torch.testing.assert_close(x.sin().cpu(), expected)
+        torch.testing.assert_close(torch.sin(x, out=out).cpu(), expected)
+        torch.testing.assert_close(x.sin_().cpu(), expected)
     """)
 
 

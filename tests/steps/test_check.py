@@ -76,6 +76,12 @@ def test_a_page_that_is_no_chapter_may_show_what_the_last_step_has(toy: Toy) -> 
     assert faults(toy) == []
 
 
+def test_a_page_may_show_a_program_beside_the_ladder_if_that_has_what_it_shows(toy: Toy) -> None:
+    toy.write("examples/demo.py", "# LITERALINCLUDE START: DEMO\nx = 1\n# LITERALINCLUDE END: DEMO\n")
+    toy.write("docs/map.md", "```{region} examples/demo.py DEMO\n```\n```{region} examples/demo.py NONE\n```\n")
+    assert faults(toy) == ["docs/map.md: shows examples/demo.py NONE, a region that step 03-memory lacks"]
+
+
 def test_an_unclosed_region_is_found(toy: Toy) -> None:
     toy.edit(CACHING, "// LITERALINCLUDE END: CACHING\n", "")
     assert faults(toy) == [f"{CACHING}: region 'CACHING' is not closed"]
