@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-# LITERALINCLUDE START: PYTHON SETUP
+# LITERALINCLUDE START: PROLOGUE SETUP
 _setup_privateuseone_for_python_backend("mychip")
-# LITERALINCLUDE END: PYTHON SETUP
+# LITERALINCLUDE END: PROLOGUE SETUP
 
-# LITERALINCLUDE START: PYTHON TENSOR
+# LITERALINCLUDE START: PROLOGUE TENSOR
 NUMPY = {getattr(torch, name): np.dtype(name) for name in ("float32", "float64", "int64", "bool")}
 TORCH = {theirs: ours for ours, theirs in NUMPY.items()}
 
@@ -36,10 +36,10 @@ def memory(tensor: torch.Tensor) -> np.ndarray:
     return tensor.array if tensor.device.type == "mychip" else tensor.detach().numpy()
 
 
-# LITERALINCLUDE END: PYTHON TENSOR
+# LITERALINCLUDE END: PROLOGUE TENSOR
 
 
-# LITERALINCLUDE START: PYTHON MEMORY
+# LITERALINCLUDE START: PROLOGUE MEMORY
 def empty(size: list[int], *, dtype: torch.dtype | None = None, **_: Any) -> ChipTensor:
     """Makes a tensor that nobody has written to."""
     return wrap(np.empty(size, NUMPY[dtype or torch.get_default_dtype()]))
@@ -56,10 +56,10 @@ def copy_from(source: torch.Tensor, to: torch.Tensor, non_blocking: bool = False
     return to
 
 
-# LITERALINCLUDE END: PYTHON MEMORY
+# LITERALINCLUDE END: PROLOGUE MEMORY
 
 
-# LITERALINCLUDE START: PYTHON KERNELS
+# LITERALINCLUDE START: PROLOGUE KERNELS
 def unwrap(argument: Any) -> Any:
     """Returns what a kernel gets for an argument of its operator. The 2 in `x * 2` arrives as a tensor of the CPU."""
     if not isinstance(argument, torch.Tensor):
@@ -98,12 +98,12 @@ ON_ARRAYS: dict[str, Callable[..., Any]] = {
     "leaky_relu": lambda x, slope=0.01: np.where(x > 0, x, x * slope),
     "leaky_relu_backward": lambda grad, x, slope, is_result: np.where(x > 0, grad, grad * slope),
 }
-# LITERALINCLUDE END: PYTHON KERNELS
+# LITERALINCLUDE END: PROLOGUE KERNELS
 
-# LITERALINCLUDE START: PYTHON REGISTRATION
+# LITERALINCLUDE START: PROLOGUE REGISTRATION
 KERNELS = {name: on_tensors(function) for name, function in ON_ARRAYS.items()}
 KERNELS |= {"empty.memory_format": empty, "empty_strided": empty_strided, "_copy_from": copy_from, "add_.Tensor": add_}
 
 for name, kernel in KERNELS.items():
     torch.library.impl(f"aten::{name}", "PrivateUse1", kernel)
-# LITERALINCLUDE END: PYTHON REGISTRATION
+# LITERALINCLUDE END: PROLOGUE REGISTRATION
