@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import runpy
+import struct
 import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
-from contract import wire as in_python
 from openreg_guide.wire import HEADERS, Wire
 
 from .conftest import ROOT
@@ -60,10 +64,19 @@ def test_what_is_sent_has_no_gaps(name: str, compiled: dict[str, int]) -> None:
         assert field.offset + size * int(count.rstrip("]") or 1) == end, field
 
 
-def test_the_tests_speak_the_same_wire(compiled: dict[str, int]) -> None:
-    assert [kind.name for kind in WIRE.kinds] == [
-        "".join(word.capitalize() for word in name.split("_")) for name in in_python.KINDS
-    ]
+@pytest.fixture(params=["openreg/driver/process/python/wire.py", "tests/contract/wire.py"])
+def in_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Either end of the wire in Python: the executor's, and the one of the tests."""
+    path = ROOT / request.param
+    monkeypatch.syspath_prepend(ROOT / "openreg/driver/process/python")
+    spec = importlib.util.spec_from_file_location("wire_under_test", path)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "wire_under_test", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_python_has_the_same_structures_and_offsets(in_python: ModuleType, compiled: dict[str, int]) -> None:
     layouts = ("Hello", "Welcome", "Header", "Answer", "Fence")
     there = {name: getattr(in_python, name.upper()).size for name in layouts}
     there |= {
@@ -84,6 +97,20 @@ def test_the_tests_speak_the_same_wire(compiled: dict[str, int]) -> None:
         "DeviceBoard.streams": in_python.STREAMS,
     }
     assert there == {name: compiled[name] for name in there}
+
+
+def test_python_has_the_same_kinds_of_frames(in_python: ModuleType, compiled: dict[str, int]) -> None:
+    assert [kind.name for kind in WIRE.kinds] == [
+        "".join(word.capitalize() for word in name.split("_")) for name in in_python.KINDS
+    ]
+
+
+def test_the_executor_in_python_reads_payloads_of_the_same_size(compiled: dict[str, int]) -> None:
+    payloads = runpy.run_path(str(ROOT / "openreg/driver/process/python/wire.py"))["PAYLOADS"]
+    for kind, (form, _) in zip(WIRE.kinds, payloads.values(), strict=True):
+        carried = [one for one in WIRE.payload(kind) if one.header == "frames.h" and "Answer" not in one.name]
+        asked = [] if kind.what.startswith(("→", "The name")) else carried[:1]
+        assert struct.calcsize("<" + form) == sum(compiled[one.name] for one in asked), kind
 
 
 def test_the_page_has_every_kind_of_frame_and_every_structure(site: Path) -> None:
