@@ -47,6 +47,10 @@ check: $(STAMPS)/build  ## What one runs while working: up to 5 minutes
 contract: .venv/ready  ## What a driver has, lacks and does wrong; DRIVER=process, or the path of your own
 	@$(PYTHON_HERE) tools/contract.py $(DRIVER)
 
+.PHONY: mutants
+mutants: $(STAMPS)/build  ## Seed bugs, one at a time, and see each of them caught; NAME=orFree runs those of one mechanism
+	@$(PYTHON_HERE) tools/mutants.py $(NAME)
+
 .PHONY: step
 step: .venv/ready  ## N=03: show the failure, build the step, run it; RED=1 proves the failure; OUT=dir hands the tree out
 	@$(if $(N),,echo 'make step: which? For example: make step N=01' >&2; exit 2)
@@ -70,6 +74,7 @@ bench: $(STAMPS)/build  ## Measure, with the CPU beside it: a table, and build/b
 .PHONY: lint
 lint: $(STAMPS)/build  ## ruff, clang-format, clang-tidy, and our own rules
 	@$(PYTHON_HERE) tools/test.py lint ladder
+	@$(PYTHON_HERE) tools/mutants.py --check
 
 .PHONY: format
 format: .venv/ready  ## Format all files

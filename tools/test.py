@@ -60,6 +60,13 @@ PARTS = [
         ["tests/contract", *LONG, *WORKERS],
     ),
     Part(
+        "mutants",
+        "seeded bugs, each found by the test it names",
+        ["tools/mutants.py"],
+        ["tools/mutants.py", "--check"],
+        pytest=False,
+    ),
+    Part(
         "stress",
         "threads × streams × devices, under sanitizers",
         ["tests/contract", "tests/backend", "-m", "sanitizer"],

@@ -274,6 +274,13 @@ def test_a_result_of_another_shape_than_out_says_so_like_the_cpu(device: str) ->
 # ----------------------------------------------------------------------------------------------------------- refusals
 
 
+def test_an_out_of_another_type_is_refused(device: str) -> None:
+    x, out = on(device, numbers(torch.float32, 3, 3)), torch.zeros(3, 3, dtype=torch.float64, device=device)
+    with pytest.raises(RuntimeError, match="^Expected out tensor to have dtype float, but got double instead"):
+        torch.mm(x, x, out=out)
+    assert out.tolist() == [[0] * 3] * 3
+
+
 def test_a_type_that_an_operator_lacks_is_the_cpus_error(device: str) -> None:
     for call in (
         lambda d: torch.log_softmax(torch.arange(4).to(d), 0),

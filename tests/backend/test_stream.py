@@ -601,6 +601,17 @@ def test_an_event_is_of_the_device_of_its_first_record(device: str, other_device
     event.synchronize()
 
 
+def test_an_event_that_dies_gives_the_drivers_event_back(device: str) -> None:
+    event = torch.Event(device)
+    event.record(torch.Stream(device))
+    event.synchronize()
+    mine = sim.ffi.cast("orEvent_t", event.event_id)
+    sim.ok(sim.lib.orEventQuery(mine))
+    del event
+    sim.check(sim.lib.orEventQuery(mine), "orErrorInvalidHandle")
+    sim.lib.orGetLastError()
+
+
 def test_an_event_cannot_be_recorded_on_another_device() -> None:
     event = torch.Stream("openreg:0").record_event()
     with pytest.raises(RuntimeError, match=r"^record: event of openreg:0 cannot be recorded on openreg:1"):
@@ -929,6 +940,18 @@ def said(call):
 def failing(code: str) -> str:
     """A program with `fail(stream)` and `said(call)`."""
     return FAIL + "\n".join(line[8:] for line in code.splitlines())
+
+
+def test_a_query_of_a_stream_that_has_failed_raises(program: ProgramFunction) -> None:
+    said = program(
+        failing("""
+        stream = torch.Stream("openreg:1")
+        fail(stream)
+        sim.lib.orStreamSynchronize(handle(stream))
+        print(said(stream.query))
+        """)
+    )
+    assert said.startswith("6 openreg: orStreamQuery: kernel 'copy' on device 1: ")
 
 
 SYNCHRONISES = {

@@ -63,6 +63,13 @@ def test_properties_are_sensible(api: OpenReg, device: int) -> None:
 
 
 @pytest.mark.parametrize("device", [0, 1])
+def test_properties_do_not_depend_on_what_is_allocated(api: OpenReg, device: int) -> None:
+    before = api.get("orGetDeviceProperties", device).totalGlobalMem
+    api.malloc(1 << 20, device)
+    assert api.get("orGetDeviceProperties", device).totalGlobalMem == before == api.memory(device)[1]
+
+
+@pytest.mark.parametrize("device", [0, 1])
 def test_calls_that_take_a_device_leave_the_current_one_alone(api: OpenReg, lib: Any, device: int) -> None:
     other = 1 - device
     api.use(device)

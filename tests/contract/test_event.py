@@ -218,6 +218,13 @@ def test_elapsed_time_is_at_least_what_the_device_was_busy(api: OpenReg, lib: An
     assert api.get("orEventElapsedTime", start, start) == 0
 
 
+def test_an_event_made_without_flags_has_a_time(api: OpenReg) -> None:
+    stream = api.stream()
+    start, end = (api.record(stream, api.get("orEventCreate")) for _ in range(2))
+    api.synchronize(stream)
+    assert api.get("orEventElapsedTime", start, end) >= 0
+
+
 def test_elapsed_time_resolves_less_than_a_microsecond(api: OpenReg) -> None:
     stream = api.stream()
     events = [api.record(stream) for _ in range(200)]

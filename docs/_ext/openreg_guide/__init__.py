@@ -12,6 +12,7 @@ One module a concern:
     timeline    what ran when, drawn from the file that a measurement wrote
     coverage    how each operator is served, from the dispatcher's tables
     wire        the wire of the driver `process`, from its headers
+    mutants     the seeded bugs, and the test that finds each
     reference   Doxygen, and the pages made from its output
 """
 
@@ -22,7 +23,21 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import code, coverage, errors, exercise, files, pictures, reference, steps, stubs, timeline, transcript, wire
+from . import (
+    code,
+    coverage,
+    errors,
+    exercise,
+    files,
+    mutants,
+    pictures,
+    reference,
+    steps,
+    stubs,
+    timeline,
+    transcript,
+    wire,
+)
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -33,19 +48,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("openreg_root", str(_REPOSITORY), "env", types=frozenset({str}))
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
-    for module in (
-        code,
-        transcript,
-        errors,
-        exercise,
-        steps,
-        stubs,
-        files,
-        pictures,
-        timeline,
-        coverage,
-        wire,
-        reference,
-    ):
+    shown = (code, transcript, errors, exercise, steps, stubs, files, mutants, pictures, timeline, coverage, wire)
+    for module in (*shown, reference):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""Seeded bugs, and what proves that each of them is caught."""

@@ -1,0 +1,433 @@
+"""Seeds the bugs of tests/mutants one at a time, and says whether the test that each of them names fails.
+
+    python tools/mutants.py                 all of them                                   (make mutants)
+    python tools/mutants.py NAME ...        these: names, mechanisms, contract, backend    (make mutants NAME=orFree)
+    python tools/mutants.py --check         only whether each still fits the sources      (make lint)
+
+A bug is a piece of text in a source file and another to put in its place. Nothing in the repository changes: the
+changed file is compiled by the command of build/cmake, and linked with the objects that are there into a library of its
+own, in build/mutants. First of all the same is done without a bug, and all tests must pass: a test that fails anyhow,
+or a tree that works nowhere, proves nothing.
+"""
+
+import argparse
+import ast
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "cmake"
+WORK = ROOT / "build" / "mutants"
+PACKAGE = ROOT / "openreg" / "torch_openreg"
+LIST = ROOT / "tests" / "mutants"
+CONTRACT = ROOT / "openreg" / "driver" / "include" / "openreg.h"
+VIRTUAL = [ROOT / "openreg" / "csrc" / "device" / "guard.h", ROOT / "openreg" / "csrc" / "autograd" / "hooks.h"]
+SECONDS = 20  # for one test
+HANGS = 10  # for one that is to hang
+WORKERS = 2
+ENDS = ("fail", "crash", "hang")  # how the test says that it has found the bug
+LIBRARIES = {"openreg/csrc": "openreg/csrc/libtorch_openreg.so", "openreg/": "openreg/driver/libopenreg.so"}
+# Compiled and linked anew without a change, so that the tests' first run is on a tree that was made like the others.
+CONTROL = ["openreg/driver/api/error.cpp", "openreg/csrc/device/error.cpp"]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A piece of a source file, and what a bug makes of it."""
+
+    file: str
+    find: str
+    put: str
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One seeded bug."""
+
+    name: str
+    of: str  # the mechanism: an entry of the contract, a method of guard or hooks, or words
+    group: str
+    edits: tuple[Edit, ...]
+    bug: str
+    shows: str
+    test: str
+    ends: str = "fail"
+    compile: tuple[str, ...] = ()  # where a header is changed: who is compiled anew
+    seen: tuple[str, ...] = ()  # where others had it: addresses
+
+    @property
+    def of_contract(self) -> bool:
+        """Whether it is found through the contract alone, without PyTorch."""
+        return self.test.startswith("tests/contract/")
+
+    @property
+    def side(self) -> str:
+        """Which tests find it: contract or backend."""
+        return self.test.split("/")[1]
+
+    @property
+    def sources(self) -> list[str]:
+        """The files to compile."""
+        changed = [edit.file for edit in self.edits if edit.file.endswith(".cpp")]
+        return list(dict.fromkeys([*changed, *self.compile]))
+
+
+class Broken(Exception):
+    """A bug that cannot be seeded, or a test that says neither yes nor no."""
+
+
+def in_order(file: Path) -> tuple[bool, int]:
+    """The contract's files first, each side's by their numbers."""
+    return file.parent.name != "contract", int(file.stem.partition("-")[0])
+
+
+def read(folder: Path = LIST) -> list[Mutant]:
+    """All mutants, in the order of the files that list them."""
+    found = []
+    for file in sorted(folder.glob("*/*.toml"), key=in_order):
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        for entry in table.get("mutant", []):
+            first = {key: entry.pop(key) for key in ("file", "find", "put")}
+            more = [{"file": first["file"], **edit} for edit in entry.pop("edits", [])]
+            lists = {key: tuple(entry.pop(key)) for key in ("compile", "seen") if key in entry}
+            edits = tuple(Edit(**edit) for edit in [first, *more])
+            found.append(Mutant(group=table["title"], edits=edits, **lists, **entry))
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- the list
+
+
+def contract() -> list[str]:
+    """The entries of openreg.h."""
+    return re.findall(r"^OPENREG_EXPORT [^(]*?\b(or[A-Z]\w+)\(", CONTRACT.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def virtual_functions() -> list[str]:
+    """What guard and hooks override: `Guard::record`."""
+    found = []
+    for header in VIRTUAL:
+        name = header.stem.capitalize()
+        text = header.read_text(encoding="utf-8")
+        found += [f"{name}::{it}" for it in re.findall(r"(\w+)\([^()]*\) (?:const )?(?:noexcept )?override", text)]
+    return found
+
+
+@cache
+def functions(file: Path) -> set[str]:
+    """Names of the test functions of a file."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def problems_of(mutant: Mutant) -> Iterator[str]:
+    """What is wrong with one entry of the list."""
+    for edit in mutant.edits:
+        source = ROOT / edit.file
+        count = source.read_text(encoding="utf-8").count(edit.find) if source.is_file() else 0
+        if count != 1:
+            yield f"{mutant.name}: the text to be replaced is {count} times in {edit.file}; expected once: {edit.find}"
+    file, _, function = mutant.test.partition("::")
+    if not (ROOT / file).is_file() or function.partition("[")[0] not in functions(ROOT / file):
+        yield f"{mutant.name}: there is no test {mutant.test}"
+    if mutant.ends not in ENDS:
+        yield f"{mutant.name}: ends is {mutant.ends!r}; expected one of {', '.join(ENDS)}"
+    if any(edit.file.endswith(".h") for edit in mutant.edits) and not mutant.compile:
+        yield f"{mutant.name}: a header is changed; expected `compile` to say which files are compiled anew"
+
+
+def problems(mutants: list[Mutant], complete: bool = True) -> list[str]:
+    """What is wrong with the list: bugs that no longer fit, and, if it is to be complete, what has none."""
+    found = [problem for mutant in mutants for problem in problems_of(mutant)]
+    if not complete:
+        return found
+    names = [mutant.name for mutant in mutants]
+    found += [f"two mutants are called {name}" for name in sorted(set(names)) if names.count(name) > 1]
+    covered = {mutant.of for mutant in mutants}
+    found += [f"no mutant is a bug of {it}" for it in [*contract(), *virtual_functions()] if it not in covered]
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- the trees
+
+
+@cache
+def compile_commands() -> dict[str, tuple[list[str], str]]:
+    """For each source file the command that compiles it, and the object it makes."""
+    entries = json.loads((BUILD / "compile_commands.json").read_text())
+    commands = {entry["file"]: shlex.split(entry["command"]) for entry in entries}
+    return {
+        str(Path(file).relative_to(ROOT)): (command, command[command.index("-o") + 1])
+        for file, command in commands.items()
+        if Path(file).is_relative_to(ROOT)
+    }
+
+
+@cache
+def link_command(library: str) -> list[str]:
+    """The command that links a library of build/cmake."""
+    ninja = Path(sys.executable).parent / "ninja"
+    said = subprocess.run([ninja, "-t", "commands", library], cwd=BUILD, capture_output=True, text=True, check=True)
+    words = shlex.split(said.stdout.splitlines()[-1])
+    return [word for word in words if word not in (":", "&&")]
+
+
+def call(command: list[str], cwd: Path) -> None:
+    """Runs a compiler."""
+    env = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Broken(f"it does not compile:\n{done.stdout}{done.stderr}")
+
+
+class Tree:
+    """What one mutant is built of: changed sources, objects, libraries, and a package that has them."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+        self.root = WORK / mutant.name
+        self.sources = self.root / "openreg"
+        self.site = self.root / "site"
+        self.lib = self.root / "lib" if mutant.of_contract else self.site / "torch_openreg" / "lib"
+
+    def make(self) -> None:
+        """Makes all of it."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        self._write_sources()
+        if not self.mutant.of_contract:
+            self._copy_package()
+        self.lib.mkdir(parents=True, exist_ok=True)
+        objects = {source: self._compile(source) for source in self.mutant.sources}
+        for folder, library in LIBRARIES.items():
+            mine = {source: made for source, made in objects.items() if source.startswith(folder)}
+            if folder == "openreg/":
+                mine = {source: made for source, made in mine.items() if not source.startswith("openreg/csrc")}
+            if mine:
+                self._link(library, mine)
+
+    def _write_sources(self) -> None:
+        """The headers, as links, and the changed files. A header is found here before it is found where it belongs."""
+        for header in (ROOT / "openreg").rglob("*.h"):
+            link = self.sources / header.relative_to(ROOT / "openreg")
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(header)
+        changed: dict[str, str] = {}
+        for file in [*self.mutant.sources, *(edit.file for edit in self.mutant.edits)]:
+            changed[file] = (ROOT / file).read_text(encoding="utf-8")
+        for edit in self.mutant.edits:
+            if changed[edit.file].count(edit.find) != 1:
+                raise Broken(f"the text to be replaced is not once in {edit.file}")
+            changed[edit.file] = changed[edit.file].replace(edit.find, edit.put)
+        for file, text in changed.items():
+            path = self.root / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    def _copy_package(self) -> None:
+        """The package as it is installed, with the changed files of Python. Real files: tests follow links home."""
+        for file in PACKAGE.rglob("*"):
+            if file.is_dir() or "__pycache__" in file.parts:
+                continue
+            copy = self.site / "torch_openreg" / file.relative_to(PACKAGE)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            changed = self.root / file.relative_to(ROOT)
+            if changed.is_file():
+                shutil.copyfile(changed, copy)
+            else:
+                os.link(file, copy)
+
+    def _compile(self, source: str) -> Path:
+        """Compiles one file the way build/cmake does, without optimising it."""
+        command, _ = compile_commands()[source]
+        made = self.root / "objects" / f"{source.replace('/', '-')}.o"
+        made.parent.mkdir(exist_ok=True)
+        words: list[str] = []
+        for word in command:
+            if word.startswith(("-I", "-iquote")) and word.removeprefix("-I").startswith(str(ROOT / "openreg")):
+                words.append(word.replace(str(ROOT / "openreg"), str(self.sources)))
+            words.append(word)
+        where = [i for i, word in enumerate(words) if word == "-o"]
+        words[where[0] + 1] = str(made)
+        words = [str(self.root / source) if word == str(ROOT / source) else word for word in words]
+        words = ["-O0" if word in ("-O2", "-O3") else word for word in words]
+        cache = [found] if (found := shutil.which("ccache")) and "ccache" not in words[0] else []
+        call([*cache, *words, "-iquote", str((ROOT / source).parent)], BUILD)
+        return made
+
+    def _link(self, library: str, objects: dict[str, Path]) -> None:
+        """Links a library with some of its objects replaced."""
+        replaced = {compile_commands()[source][1]: str(made) for source, made in objects.items()}
+        words = [replaced.get(word, word) for word in link_command(library)]
+        if missing := set(replaced.values()) - set(words):
+            raise Broken(f"{library} is not made of {', '.join(missing)}")
+        made = self.lib / Path(library).name
+        made.unlink(missing_ok=True)  # it may be another name of the real one
+        words[words.index("-o") + 1] = str(made)
+        words = [
+            "-Wl,-rpath,$ORIGIN" if word.startswith("-Wl,-rpath,") and "csrc" in library else word for word in words
+        ]
+        call(words, BUILD)
+
+    def environment(self) -> dict[str, str]:
+        """For the tests: this tree in front of everything else."""
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("OPENREG_", "PYTEST_"))}
+        env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
+        env["PYTHONPATH"] = os.pathsep.join([str(self.site), str(ROOT / "tests")])
+        env["PYTHONDONTWRITEBYTECODE"] = "1"
+        env["OPENREG_MUTANT_WITNESS"] = str(self.root / "witness.txt")
+        if self.mutant.of_contract:
+            env["OPENREG_LIBRARY"] = str(self.lib / "libopenreg.so")
+        return env
+
+    def check_witness(self) -> None:
+        """Raises unless the tests have loaded what is here, and nothing of the same name from elsewhere."""
+        file = self.root / "witness.txt"
+        loaded = [Path(line) for line in file.read_text().splitlines()] if file.is_file() else []
+        others = [str(path) for path in loaded if not path.is_relative_to(self.root)]
+        package = self.site / "torch_openreg" / "__init__.py"
+        if others or (not self.mutant.of_contract and package not in loaded):
+            raise Broken(f"the test has not loaded the bug; it has loaded {', '.join(map(str, loaded)) or 'nothing'}")
+
+
+# -------------------------------------------------------------------------------------------------------------- the tests
+
+
+@dataclass
+class Verdict:
+    """How a mutant went."""
+
+    mutant: Mutant
+    state: str  # caught, SURVIVED or BROKEN
+    why: str
+    seconds: float
+
+
+def run_tests(tree: Tree, tests: list[str], seconds: float) -> str:
+    """Runs tests on a tree and says how they ended: pass, fail, crash or hang."""
+    report = tree.root / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "mutants.witness", "-p", "no:cacheprovider"]
+    command += [f"--junitxml={report}", *tests]
+    with (tree.root / "output.txt").open("w") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=tree.environment(), stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return "hang"
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    if status < 0:
+        return "crash"
+    tree.check_witness()
+    if status not in (0, 1) or not report.is_file():
+        raise Broken(f"pytest ended with {status}; see {(tree.root / 'output.txt').relative_to(ROOT)}")
+    return "fail" if status else "pass"
+
+
+def complaint(tree: Tree) -> str:
+    """What the failed test said, in one line; raises if it could not even begin."""
+    for case in ElementTree.parse(tree.root / "report.xml").iter("testcase"):
+        for bad in (*case.iter("failure"), *case.iter("error")):
+            message = bad.get("message", "")
+            if bad.tag == "error" and "on teardown" not in message:
+                raise Broken(f"the test could not begin: {message}")
+            return " ".join(message.split())[:100]
+    raise Broken("no test has run")
+
+
+def judge(mutant: Mutant) -> Verdict:
+    """Seeds one bug and runs its test."""
+    start = time.monotonic()
+    state, why = "caught", ""
+    try:
+        tree = Tree(mutant)
+        tree.make()
+        ended = run_tests(tree, [mutant.test], HANGS if mutant.ends == "hang" else SECONDS)
+        if ended == "fail":
+            why = complaint(tree)
+        if ended == "pass":
+            state, why = "SURVIVED", f"{mutant.test} passes"
+        elif ended != mutant.ends:
+            state, why = "BROKEN", f"the test ends in a {ended}; expected a {mutant.ends} ({why})"
+    except Broken as error:
+        state, why = "BROKEN", str(error)
+    return Verdict(mutant, state, why, time.monotonic() - start)
+
+
+def control(mutants: list[Mutant], of_contract: bool) -> str:
+    """Runs all the tests on a tree without a bug; says what is wrong, if anything."""
+    tests = sorted({mutant.test for mutant in mutants if mutant.of_contract == of_contract})
+    if not tests:
+        return ""
+    name = f"without-a-bug-{'contract' if of_contract else 'backend'}"
+    compiled = tuple(CONTROL[:1] if of_contract else CONTROL)
+    tree = Tree(Mutant(name, "", "", (), "", "", tests[0], compile=compiled))
+    try:
+        tree.make()
+        ended = run_tests(tree, tests, SECONDS * len(tests))
+    except Broken as error:
+        return f"{name}: {error}"
+    if ended == "pass":
+        return ""
+    return f"{name}: the tests end in a {ended}; see {(tree.root / 'output.txt').relative_to(ROOT)}"
+
+
+def chosen(mutants: list[Mutant], names: list[str]) -> list[Mutant]:
+    """The mutants that the command line names."""
+    known = {mutant: {mutant.name, mutant.of, mutant.side} for mutant in mutants}
+    if unknown := set(names).difference(*known.values()):
+        sys.exit(f"mutants: none is called {', '.join(sorted(unknown))}, and none is a bug of it")
+    return [mutant for mutant in mutants if not names or known[mutant].intersection(names)]
+
+
+def main() -> None:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a mutant, or the mechanism it is a bug of")
+    parser.add_argument("--check", action="store_true", help="only look whether all fit the sources")
+    given = parser.parse_args()
+    mutants = chosen(read(), given.names)
+    if wrong := problems(mutants, complete=not given.names):
+        sys.exit("mutants: " + "\nmutants: ".join(wrong))
+    if given.check:
+        print(f"mutants: all {len(mutants)} fit the sources; every entry of openreg.h, guard and hooks has one")
+        return
+    start = time.monotonic()
+    with ThreadPoolExecutor(WORKERS) as pool:
+        wrong = [said for said in pool.map(lambda side: control(mutants, side), (True, False)) if said]
+        if wrong:
+            sys.exit("mutants: " + "\nmutants: ".join(wrong))
+        print(f"without a bug all tests pass ({time.monotonic() - start:.0f} s)", flush=True)
+        verdicts = []
+        for verdict in pool.map(judge, mutants):
+            verdicts.append(verdict)
+            said = f"{verdict.state:8} {verdict.seconds:5.1f} s  {verdict.mutant.of:32} {verdict.mutant.name}"
+            print(said if verdict.state == "caught" else f"{said}\n    {verdict.why}", flush=True)
+    (WORK / "verdicts.json").write_text(
+        json.dumps([[it.mutant.name, it.state, round(it.seconds, 1), it.why] for it in verdicts], indent=1)
+    )
+    caught = sum(verdict.state == "caught" for verdict in verdicts)
+    print(f"\n{caught} of {len(verdicts)} bugs are caught ({time.monotonic() - start:.0f} s)")
+    sys.exit(caught != len(verdicts))
+
+
+if __name__ == "__main__":
+    main()
