@@ -56,8 +56,8 @@ PARTS = [
     Part(
         "contract",
         "every entry of openreg.h, on the simulator",
-        ["tests/contract", "-m", "not sanitizer", *WORKERS],
-        ["tests/contract", *LONG, *WORKERS],
+        ["tests/contract", "tests/mutants", "-m", "not sanitizer", *WORKERS],
+        ["tests/contract", "tests/mutants", *LONG, *WORKERS],
     ),
     Part(
         "mutants",
