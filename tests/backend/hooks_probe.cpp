@@ -56,6 +56,15 @@ int64_t guard_default_stream(int index) {
   return guard().getDefaultStream(device(index)).id();
 }
 
+/// What PyTorch has of an event that was never recorded is a null pointer: everything must take it.
+int guard_takes_no_event(int index) {
+  const c10::Stream stream(c10::Stream::DEFAULT, device(index));
+  guard().synchronizeEvent(nullptr);
+  guard().block(nullptr, stream);
+  guard().destroyEvent(nullptr, stream.device_index());
+  return guard().queryEvent(nullptr);
+}
+
 /// Memory of the current device is used by a stream, freed, and asked for again: whether it is given out at once.
 int guard_reuses_recorded_memory(int index, int64_t stream, size_t bytes) {
   auto* const allocator = c10::GetAllocator(kType);

@@ -488,7 +488,10 @@ def test_a_copy_between_devices_waits_for_who_still_reads_its_destination(gate: 
     before = y.clone()  # queued; reads y
     y.copy_(x)
     after = y.clone()
+    waiting = Call(lambda: torch.openreg.synchronize(0))  # the stream that copies
+    assert waiting.blocks()
     closed.open()
+    waiting.result()
     assert torch.equal(before.cpu(), torch.zeros(100))
     assert torch.equal(after.cpu(), torch.ones(100))
 

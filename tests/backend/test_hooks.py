@@ -81,6 +81,12 @@ def test_the_default_stream_is_the_default_stream_whatever_is_current(device: st
         assert probe.guard_default_stream(torch.device(device).index) == 0
 
 
+def test_no_event_makes_nobody_wait(device: str, probe: ctypes.CDLL, gate: GateFunction) -> None:
+    index = torch.device(device).index
+    gate(index)
+    assert probe.guard_takes_no_event(index) == 1
+
+
 def test_memory_that_a_stream_was_recorded_for_waits_for_it(
     device: str, probe: ctypes.CDLL, gate: GateFunction
 ) -> None:

@@ -276,7 +276,7 @@ def test_a_result_of_another_shape_than_out_says_so_like_the_cpu(device: str) ->
 
 def test_an_out_of_another_type_is_refused(device: str) -> None:
     x, out = on(device, numbers(torch.float32, 3, 3)), torch.zeros(3, 3, dtype=torch.float64, device=device)
-    with pytest.raises(RuntimeError, match="^Expected out tensor to have dtype float, but got double instead"):
+    with pytest.raises(RuntimeError, match=r"^Expected out tensor to have dtype float, but got double instead"):
         torch.mm(x, x, out=out)
     assert out.tolist() == [[0] * 3] * 3
 

@@ -459,6 +459,14 @@ def test_the_cache_is_given_back_before_memory_runs_out(program: ProgramFunction
     )
 
 
+def test_an_allocation_that_was_tried_again_leaves_no_error_behind(program: ProgramFunction) -> None:
+    program("""
+        sim.lib.orSimFailCall(b"orMalloc", 1, sim.errors["orErrorMemoryAllocation"])
+        assert torch.empty(3 << 20, device="openreg").data_ptr() != 0
+        assert sim.lib.orPeekAtLastError() == 0, "the error was handled, but stayed behind"
+    """)
+
+
 def test_a_tensor_that_fits_does_not_fail_because_segments_are_larger(program: ProgramFunction) -> None:
     program(
         """
