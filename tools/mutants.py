@@ -17,9 +17,9 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from collections.abc import Iterator
@@ -27,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,6 +40,7 @@ VIRTUAL = [ROOT / "openreg" / "csrc" / "device" / "guard.h", ROOT / "openreg" / 
 SECONDS = 20  # for one test
 HANGS = 10  # for one that is to hang
 WORKERS = 2
+LOADED = {"contract": ["cffi"], "backend": ["cffi", "torch"]}  # what each side's tests import and no bug is in
 ENDS = ("fail", "crash", "hang")  # how the test says that it has found the bug
 LIBRARIES = {"openreg/csrc": "openreg/csrc/libtorch_openreg.so", "openreg/": "openreg/driver/libopenreg.so"}
 # Compiled and linked anew without a change, so that the tests' first run is on a tree that was made like the others.
@@ -316,28 +318,47 @@ class Verdict:
     seconds: float
 
 
+class Warm(threading.local):
+    """For each thread of ours the processes that run its tests: tests/mutants/warm.py."""
+
+    def __init__(self) -> None:
+        self.servers: dict[str, subprocess.Popen[str]] = {}
+
+    def run(self, side: str, order: dict[str, Any]) -> int | None:
+        """Runs pytest and returns its exit status, negative for a signal, None for a timeout."""
+        if side not in self.servers:
+            self.servers[side] = subprocess.Popen(
+                [sys.executable, "-m", "mutants.warm", *LOADED[side]],
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT / "tests"), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        stdin, stdout = self.servers[side].stdin, self.servers[side].stdout
+        assert stdin and stdout
+        stdin.write(json.dumps(order) + "\n")
+        stdin.flush()
+        return json.loads(stdout.readline())
+
+
+warm = Warm()
+
+
 def run_tests(tree: Tree, tests: list[str], seconds: float) -> str:
     """Runs tests on a tree and says how they ended: pass, fail, crash or hang."""
     report = tree.root / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "mutants.witness", "-p", "no:cacheprovider"]
-    command += [f"--junitxml={report}", *tests]
-    with (tree.root / "output.txt").open("w") as output:
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=tree.environment(), stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
-        try:
-            status = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return "hang"
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+    arguments = ["-q", "-x", "-p", "mutants.witness", "-p", "no:cacheprovider", f"--junitxml={report}", *tests]
+    output = tree.root / "output.txt"
+    order = {"arguments": arguments, "env": tree.environment(), "output": str(output), "seconds": seconds}
+    status = warm.run(tree.mutant.side, order)
+    if status is None:
+        return "hang"
     if status < 0:
         return "crash"
     tree.check_witness()
     if status not in (0, 1) or not report.is_file():
-        raise Broken(f"pytest ended with {status}; see {(tree.root / 'output.txt').relative_to(ROOT)}")
+        raise Broken(f"pytest ended with {status}; see {output.relative_to(ROOT)}")
     return "fail" if status else "pass"
 
 
