@@ -340,6 +340,8 @@ def test_the_global_pool_is_the_same_pool(device: str, other_device: str, guard:
         number = guard.from_pool(ctypes.byref(index), ctypes.c_bool(high))
         stream = openreg.Stream(stream_id=number, device_index=index.value, device_type=PRIVATEUSE1)
         assert (str(stream.device), stream.priority) == (device, priority)
+        with stream:
+            assert (torch.ones(2, device=device) * 2).tolist() == [2, 2]
         assert stream in {torch.Stream(device, priority=priority) for _ in range(STREAMS)}
     index = ctypes.c_int(-1)
     guard.from_pool(ctypes.byref(index), ctypes.c_bool(False))
@@ -729,6 +731,18 @@ WORK: dict[str, Callable[[torch.Tensor], Any]] = {
     "to the host without blocking": lambda x: torch.empty(2, 2).copy_(x, non_blocking=True),
     "print": str,
 }
+
+
+def test_work_goes_to_the_stream_that_was_set_last(device: str, gate: GateFunction) -> None:
+    x, ones = settled(0, 0, device=device), settled(1, 1, device=device)  # the default stream has been used already
+    side = torch.Stream(device)
+    closed = gate(side)
+    with side:
+        x.copy_(ones)
+    assert x.tolist() == [0, 0], "the default stream has not been given it"
+    closed.open()
+    side.synchronize()
+    assert x.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("name", WORK)
