@@ -274,6 +274,15 @@ def test_a_result_of_another_shape_than_out_says_so_like_the_cpu(device: str) ->
 # ----------------------------------------------------------------------------------------------------------- refusals
 
 
+def test_a_product_in_place_keeps_its_shape(device: str) -> None:
+    x, y = torch.zeros(3, device=device), on(device, numbers(torch.float32, 3, 3))
+    with pytest.raises(
+        RuntimeError, match=r"^Bad in-place call: input tensor size \[3\] and output tensor size \[3, 3\]"
+    ):
+        x.addmm_(y, y)
+    assert x.tolist() == [0] * 3
+
+
 def test_an_out_of_another_type_is_refused(device: str) -> None:
     x, out = on(device, numbers(torch.float32, 3, 3)), torch.zeros(3, 3, dtype=torch.float64, device=device)
     with pytest.raises(RuntimeError, match=r"^Expected out tensor to have dtype float, but got double instead"):
