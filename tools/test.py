@@ -30,6 +30,7 @@ class Part(NamedTuple):
     quick: list[str] | None  # what `make check` runs of it, if anything
     pytest: bool = True
     more: str = ""  # what `make test-all` says in addition
+    driver: str = ""  # with which it runs, if not with the default one
 
 
 WORKERS = ["-n", "2"]
@@ -49,6 +50,23 @@ LONG = [
         )
     ),
     *("-m", "not sanitizer"),
+]
+# What holds for each operator is the same on each driver: it is about kernels, which both run.
+BREADTH = [
+    f"--ignore=tests/backend/test_{name}.py"
+    for name in (
+        "composites",
+        "minimal_set",
+        "operator_errors",
+        "operator_samples",
+        "operators",
+        "operators_elementwise",
+        "operators_indexing",
+        "operators_network",
+        "operators_recurrent",
+        "operators_transformer",
+        "opinfo",
+    )
 ]
 PARTS = [
     Part("lint", "form of all files", ["tools/lint.py", "--all"], ["tools/lint.py"], pytest=False),
@@ -78,6 +96,21 @@ PARTS = [
         ["tests/backend", f"--ignore={MINIMAL}", "-m", "not sanitizer", *WORKERS],
         ["tests/backend", *LONG, *WORKERS],
         more="--all-samples",
+    ),
+    Part(
+        "process",
+        "the contract and the PyTorch side's mechanisms, each device in a process of its own",
+        [
+            "tests/contract",
+            "--ignore-glob=*/test_process*.py",
+            "tests/backend",
+            *BREADTH,
+            "-m",
+            "not sanitizer",
+            *WORKERS,
+        ],
+        None,
+        driver="process",
     ),
     # One process, as below: its tests share what they build.
     Part("minimal", "step 02 without one of its operators, each in turn", [MINIMAL], None),
@@ -117,10 +150,12 @@ def run(part: Part, quick: bool, everything: bool) -> Result:
     report.unlink(missing_ok=True)
     if part.pytest:
         arguments = ["-m", "pytest", "-q", f"--junitxml={report}", *arguments]
-    print(f"\n== {part.name}: {part.what}\n   python {' '.join(arguments)}", flush=True)
+    chosen = {"OPENREG_DRIVER": part.driver} if part.driver else {}
+    said = " ".join([*(f"{name}={value}" for name, value in chosen.items()), "python", *arguments])
+    print(f"\n== {part.name}: {part.what}\n   {said}", flush=True)
     start = time.monotonic()
     # Tests call cmake and other tools that lie beside the interpreter.
-    env = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    env = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}") | chosen
     ok = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, check=False).returncode == 0
     seconds = time.monotonic() - start
     if part.pytest:

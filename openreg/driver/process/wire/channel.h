@@ -32,8 +32,8 @@ struct Ring {
 
 /// Through which bulk data goes from and to memory that the executor cannot see. A copy uses several chunks in turn, so
 /// that one side fills the next while the other empties the last.
-constexpr uint64_t kStagingChunk = 256 * 1024;
-constexpr uint32_t kStagingChunks = 64;
+constexpr uint64_t kStagingChunk = 1024 * 1024;
+constexpr uint32_t kStagingChunks = 16;
 
 struct Channel {
   Ring ring;
