@@ -10,6 +10,8 @@ from types import ModuleType
 import pytest
 import torch
 
+from .conftest import ProgramFunction
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
 
 
@@ -49,6 +51,18 @@ def test_the_second_device_gives_the_same_numbers_as_the_first(digits):
     if torch.openreg.device_count() < 2:
         pytest.skip("needs two devices")
     assert digits.Training("openreg:1").run(1) == digits.Training("openreg:0").run(1)
+
+
+def test_a_device_in_a_process_of_its_own_gives_the_same_numbers_to_the_last_bit(program: ProgramFunction) -> None:
+    code = f"""
+        sys.path.insert(0, {str(EXAMPLE.parent)!r})
+        import digits
+        print(sim.ffi.string(sim.get("orGetDriverName")).decode(), digits.Training("openreg").run(2))
+    """
+    name, numbers = program(code, OPENREG_DRIVER="sim").splitlines()[0].split(" ", 1)
+    other_name, other_numbers = program(code, OPENREG_DRIVER="process").splitlines()[0].split(" ", 1)
+    assert (name, other_name) == ("sim", "process")
+    assert "loss=" in numbers and numbers == other_numbers
 
 
 def test_what_ran_where_is_told_apart(digits):
