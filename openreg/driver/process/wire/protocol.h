@@ -36,8 +36,8 @@
  * **Deadlines.** A request has a deadline after which the host counts the executor as hung and ends it. Waiting for a
  * stream has none, as kernels may take for ever; who waits long sends Ping, which only a hung executor does not answer.
  *
- * **Sleep.** An executor without frames spins, then naps, then sleeps in `poll` (`Ring::rest`). A message of one byte on
- * the socket wakes it: the doorbell.
+ * **Sleep.** An executor without frames spins, then naps, then sleeps in `poll` (`Ring::rest`). A message of one byte
+ * on the socket wakes it: the doorbell.
  *
  * All numbers are little-endian; all structures have fixed sizes and no gaps.
  */

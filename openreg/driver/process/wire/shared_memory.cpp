@@ -54,7 +54,7 @@ bool View::open(const Descriptor& memory, size_t offset, size_t bytes, Sharing s
 }
 
 void View::close(size_t offset, size_t bytes) {
-  mmap(
+  [[maybe_unused]] void* hole = mmap(
       begin_ + offset, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
       0); // Over what is there: unmapping it would leave a hole for somebody else's memory.
 }
