@@ -9,6 +9,9 @@ import pytest
 
 from .harness import Call, OpenReg
 
+# Seconds for a call that must not wait for a closed gate: far more than it takes, far less than the gate's deadline.
+AT_ONCE = 5
+
 
 @pytest.mark.entry("orDeviceGetStreamPriorityRange", case="good")
 @pytest.mark.parametrize("device", [0, 1])
@@ -211,10 +214,12 @@ def test_a_stream_is_not_ready_while_its_last_task_runs(api: OpenReg) -> None:
 
     api.host_function(stream, function)
     runs.wait(30)
-    assert not api.is_done(stream)
-    event = api.record(stream)
-    assert not api.is_complete(event)
-    finish.set()
+    try:
+        assert not api.is_done(stream)
+        event = api.record(stream)
+        assert not api.is_complete(event)
+    finally:
+        finish.set()
     api.synchronize(stream)
     assert api.is_done(stream)
     assert api.is_complete(event)
@@ -235,8 +240,8 @@ def test_stream_synchronize_waits_for_its_stream_only(api: OpenReg, device: int)
 
         call = Call(synchronize)
         assert call.blocks()
-        api.synchronize(sibling)
-        api.synchronize(foreign)
+        for idle in (sibling, foreign):
+            Call(lambda idle=idle: api.synchronize(idle)).result(AT_ONCE)
         order.append("opened")
         gate.open()
         call.result()
@@ -301,8 +306,8 @@ def test_waiting_does_not_block_the_host_and_does_not_block_other_streams(api: O
     first, second, third = api.stream(), api.stream(), api.stream()
     with api.gate(first) as gate:
         event = api.record(first)
-        api.ok(api.lib.orStreamWaitEvent(second, event, 0))
-        api.synchronize(third)
+        Call(lambda: api.ok(api.lib.orStreamWaitEvent(second, event, 0))).result(AT_ONCE)
+        Call(lambda: api.synchronize(third)).result(AT_ONCE)
         gate.wait_for(1)
         assert not api.is_done(second)
 
