@@ -8,6 +8,7 @@ has its own.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -39,14 +40,26 @@ def run(order: dict[str, Any]) -> NoReturn:
 def wait(process: int, seconds: float) -> int | None:
     """The exit status, negative for a signal; None if it has not ended in time, which ends it."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.killpg(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    return None
+    try:
+        while time.monotonic() < end:
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.01)
+        return None
+    finally:
+        end_session(process)
+
+
+def end_session(session: int) -> None:
+    """Ends what a run has left behind: a bug may well have made a program hang."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended by itself
+            process = int(stat.parent.name)
+            if int(stat.read_text().rpartition(")")[2].split()[3]) == session:
+                os.kill(process, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(session, 0)
 
 
 def main() -> None:
