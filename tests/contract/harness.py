@@ -23,6 +23,8 @@ from . import header
 DEADLINE = 30.0
 # How long a call that must block is watched. Too short a time could only overlook a fault, never report one.
 WATCH = 0.05
+# Seconds for a call that must not wait for a closed gate: far more than it takes, far less than the gate's deadline.
+AT_ONCE = 5.0
 
 READ, WRITE = 1, 2
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .harness import Call, OpenReg, wait_until
+from .harness import AT_ONCE, Call, OpenReg, wait_until
 
 
 @pytest.mark.entry("orEventCreate", case="good")
@@ -64,6 +64,15 @@ def test_event_synchronize_waits_for_its_event_only(api: OpenReg, lib: Any, devi
     assert order == ["opened", "synchronised"]
 
 
+def test_event_synchronize_does_not_wait_for_what_its_stream_is_given_later(api: OpenReg, lib: Any) -> None:
+    stream = api.stream()
+    event = api.record(stream)
+    with api.gate(stream) as later:
+        later.wait_for(1)
+        Call(lambda: api.ok(lib.orEventSynchronize(event))).result(AT_ONCE)
+        assert later.waiting == 1
+
+
 # ------------------------------------------------------------------------------------------------------------ versions
 
 
@@ -77,7 +86,7 @@ def test_a_stream_that_waits_for_the_old_version_is_not_moved_by_a_new_one(api: 
     new.wait_for(1)
     assert not api.is_done(waiter)
     old.open()
-    api.synchronize(waiter)
+    Call(lambda: api.synchronize(waiter)).result(AT_ONCE)
     assert new.waiting == 1
     assert not api.is_complete(event), "the query is about the latest version"
     new.open()

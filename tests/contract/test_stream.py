@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from .harness import Call, OpenReg
-
-# Seconds for a call that must not wait for a closed gate: far more than it takes, far less than the gate's deadline.
-AT_ONCE = 5
+from .harness import AT_ONCE, Call, OpenReg
 
 
 @pytest.mark.entry("orDeviceGetStreamPriorityRange", case="good")
