@@ -1,0 +1,51 @@
+"""The allocator's core under the sanitizers: threads that allocate, pass on, record and free, without Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from contract import header
+from contract.conftest import cmake_build
+
+HERE = Path(__file__).resolve().parent
+SECONDS = 6
+LIMIT = 90
+
+
+@pytest.mark.sanitizer
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("sanitizer", ["thread", "address;undefined"], ids=["thread", "address"])
+@pytest.mark.parametrize("memory", ["64MiB", "2GiB"])  # with much and without any running out of it
+def test_the_allocator_holds_under_the_sanitizer(sanitizer: str, memory: str) -> None:
+    build = header.ROOT / "build" / "stress" / f"memory-{sanitizer.replace(';', '-')}"
+    cmake_build(
+        HERE / "stress",
+        build,
+        f"-DOPENREG_SANITIZE={sanitizer}",
+        "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+        f"-DTORCH={Path(torch.__file__).parent}",
+    )
+    options = {
+        "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+        "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+        "OPENREG_DRIVER": "sim",
+        "OPENREG_SIM": f"memory={memory}",
+    }
+    done = subprocess.run(
+        [str(build / "memory_stress"), str(SECONDS), "1"],
+        env={**os.environ, **options},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
+    assert "Sanitizer" not in done.stderr
+    counts = {name: int(count) for name, _, count in (word.partition("=") for word in done.stdout.split()[1:])}
+    assert (counts.pop("exhausted") > 0) == (memory == "64MiB")
+    assert all(count > 0 for count in counts.values()), counts
