@@ -32,10 +32,13 @@ def run_process(run_child: Any) -> Any:
     return run_process
 
 
-def start_process(code: str, probe_path: Path, library: Path, bindings: Path) -> subprocess.Popen[str]:
+def start_process(
+    code: str, probe_path: Path, library: Path, bindings: Path, settings: str = ""
+) -> subprocess.Popen[str]:
     """The same, running beside the test: it says what its code prints, and lives until it is killed."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")} | {
         "OPENREG_DRIVER": "process",
+        "OPENREG_PROCESS": settings,
         "OPENREG_TEST_LIBRARY": str(library),
         "OPENREG_TEST_PROBE": str(probe_path),
         "OPENREG_TEST_BINDINGS": str(bindings),
@@ -90,6 +93,70 @@ def test_a_setting_that_is_not_understood_is_named(run_process: Any, settings: s
         """,
         settings,
     )
+
+
+# --------------------------------------------------------------------------------------------------- the one in Python
+
+
+PYTHON = f"executor=python,python={sys.executable}"
+
+
+def test_the_executor_in_python_is_chosen_by_name_and_does_not_import_torch_for_that(run_process: Any) -> None:
+    run_process(
+        """
+        log, stream = api.log(), api.stream()
+        api.append(log, 5, stream)
+        api.synchronize(stream)
+        assert api.read_log(log) == [5]
+        with open(f"/proc/{executors()[0]}/cmdline") as file:
+            assert "executor_python" in file.read()
+        with open(f"/proc/{executors()[0]}/maps") as file:
+            assert "torch" not in file.read()
+        """,
+        PYTHON,
+    )
+
+
+def test_an_interpreter_that_is_missing_is_named(run_process: Any) -> None:
+    run_process(
+        """
+        error = lib.orMalloc(ffi.new("void**"), 8)
+        api.check(error, "orErrorDriver", "device 0", "'/no/such/python'", "No such file")
+        """,
+        "executor=python,python=/no/such/python",
+    )
+
+
+def test_the_executor_in_python_can_be_killed_and_replaced_like_any_other(run_process: Any) -> None:
+    run_process(
+        """
+        stream = api.stream()
+        gate = api.gate(stream)
+        gate.wait_for(1)
+        call = Call(lambda: (lib.orStreamSynchronize(stream), api.message()))
+        assert call.blocks()
+        pid = kill(0)
+        error, text = call.result()
+        assert api.name(error) == "orErrorDeviceLost" and f"process {pid}" in text, text
+        api.write(api.malloc(8, 1), b"12345678")
+        api.forget(0)
+        api.write(api.malloc(8), b"12345678")
+        assert executors()[0] != pid
+        """,
+        PYTHON,
+    )
+
+
+def test_the_executor_in_python_ends_with_its_parent(probe_path: Path, library: Path, bindings: Path) -> None:
+    parent = start_process("api.malloc(8), api.malloc(8, 1)", probe_path, library, bindings, PYTHON)
+    try:
+        assert parent.stdout is not None and parent.stdout.readline() == "ready\n"
+        mine = executors(parent.pid)
+        assert set(mine) == {0, 1}
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_until(lambda: not any(is_alive(pid) for pid in mine.values()), "they have ended")
 
 
 # ------------------------------------------------------------------------------------------------------------- killed
