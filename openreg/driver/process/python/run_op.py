@@ -37,7 +37,11 @@ kept: dict[int, list[Any]] = {}  # results of calls that KEEP, until they are ta
 
 
 def load() -> None:
-    """Imports PyTorch, and modules with operators of others: when first needed, as it takes seconds."""
+    """Imports PyTorch: when first needed, as it takes seconds.
+
+    Operators of others, which the host has from modules that it has imported, are known here once OPENREG_RUN_OP_IMPORT
+    names these modules, with colons between them.
+    """
     global torch
     if torch is None:
         os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # Here there is only the CPU.
