@@ -10,6 +10,6 @@ print(torch.linalg.eigvalsh(x).cpu())
 print(torch.nonzero(x > 1.5).cpu().tolist())
 
 try:
-    torch.linalg.cholesky(-x)
+    torch.linalg.householder_product(x, torch.ones(5, device="openreg"))
 except RuntimeError as error:
     print(f"{type(error).__name__}: {error}")
