@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import runpy
 import struct
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import pytest
 from openreg_guide.wire import HEADERS, Wire
@@ -64,20 +62,14 @@ def test_what_is_sent_has_no_gaps(name: str, compiled: dict[str, int]) -> None:
         assert field.offset + size * int(count.rstrip("]") or 1) == end, field
 
 
-@pytest.fixture(params=["openreg/driver/process/python/wire.py", "tests/contract/wire.py"])
-def in_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Either end of the wire in Python: the executor's, and the one of the tests."""
-    path = ROOT / request.param
-    monkeypatch.syspath_prepend(ROOT / "openreg/driver/process/python")
-    spec = importlib.util.spec_from_file_location("wire_under_test", path)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "wire_under_test", module)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def in_python() -> SimpleNamespace:
+    """The wire as the executor in Python has it; the tests of the wire use the same."""
+    return SimpleNamespace(**runpy.run_path(str(ROOT / "openreg/driver/process/python/wire.py")))
 
 
-def test_python_has_the_same_structures_and_offsets(in_python: ModuleType, compiled: dict[str, int]) -> None:
-    layouts = ("Hello", "Welcome", "Header", "Answer", "Fence")
+def test_python_has_the_same_structures_and_offsets(in_python: SimpleNamespace, compiled: dict[str, int]) -> None:
+    layouts = ("Hello", "Welcome", "Grant", "Header", "Answer", "Fence")
     there = {name: getattr(in_python, name.upper()).size for name in layouts}
     there |= {
         "Channel": in_python.CHANNEL_BYTES,
@@ -99,15 +91,14 @@ def test_python_has_the_same_structures_and_offsets(in_python: ModuleType, compi
     assert there == {name: compiled[name] for name in there}
 
 
-def test_python_has_the_same_kinds_of_frames(in_python: ModuleType, compiled: dict[str, int]) -> None:
+def test_python_has_the_same_kinds_of_frames(in_python: SimpleNamespace) -> None:
     assert [kind.name for kind in WIRE.kinds] == [
         "".join(word.capitalize() for word in name.split("_")) for name in in_python.KINDS
     ]
 
 
-def test_the_executor_in_python_reads_payloads_of_the_same_size(compiled: dict[str, int]) -> None:
-    payloads = runpy.run_path(str(ROOT / "openreg/driver/process/python/wire.py"))["PAYLOADS"]
-    for kind, (form, _) in zip(WIRE.kinds, payloads.values(), strict=True):
+def test_python_has_payloads_of_the_same_size(in_python: SimpleNamespace, compiled: dict[str, int]) -> None:
+    for kind, (form, _) in zip(WIRE.kinds, in_python.PAYLOADS.values(), strict=True):
         carried = [one for one in WIRE.payload(kind) if one.header == "frames.h" and "Answer" not in one.name]
         asked = [] if kind.what.startswith(("→", "The name")) else carried[:1]
         assert struct.calcsize("<" + form) == sum(compiled[one.name] for one in asked), kind
