@@ -38,7 +38,7 @@ class NotOfThisDriver(Exception):
 
 
 # Drivers that must not lack anything but what the contract itself calls optional.
-COMPLETE = ("sim", "process")
+COMPLETE = ("sim", "process", "process-python")
 
 
 def is_complete() -> bool:
