@@ -34,6 +34,7 @@ c10::TypeKind kindOf(const c10::TypePtr& type) {
 
 } // namespace
 
+// LITERALINCLUDE START: CALL WRITER
 template <class T>
 void CallWriter::raw(T value) {
   bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -118,7 +119,9 @@ void CallWriter::value(const c10::IValue& value, const c10::TypePtr& type) {
         false, "run_op: a value of type ", value.tagKind(), " cannot be described to the device");
   }
 }
+// LITERALINCLUDE END: CALL WRITER
 
+// LITERALINCLUDE START: REPLY READER
 template <class T>
 T ReplyReader::raw() {
   TORCH_CHECK(rest_.size() >= sizeof(T), "run_op: the device's answer ends too soon");
@@ -181,5 +184,6 @@ c10::IValue ReplyReader::plain(char letter) {
       TORCH_CHECK(false, "run_op: a value of the device's answer starts with '", letter, "'");
   }
 }
+// LITERALINCLUDE END: REPLY READER
 
 } // namespace openreg

@@ -14,6 +14,7 @@
 
 namespace openreg {
 
+// LITERALINCLUDE START: CALL TEXT
 /**
  * @brief Writes values: a letter for the kind, then the value. Tensors go as type, storage, offset, sizes and strides;
  * a storage goes by its number, as memory is what a launch can point to.
@@ -81,5 +82,6 @@ class ReplyReader {
 
   std::span<const char> rest_;
 };
+// LITERALINCLUDE END: CALL TEXT
 
 } // namespace openreg

@@ -26,6 +26,7 @@ const Kernel kRunOp("run_op");
 constexpr size_t kReplyBytes = size_t{16} << 10;
 std::atomic<bool> onDevice{false};
 
+// LITERALINCLUDE START: RUN OP LAUNCH
 enum class Mode : uint32_t {
   Into = 0, ///< Results go into the tensors named.
   Keep = 1, ///< Results are kept under the call's number, and described.
@@ -91,6 +92,7 @@ void checkReply(const c10::OperatorHandle& op, c10::Device device, ReplyReader& 
   TORCH_CHECK_LINALG(type != "_LinAlgError", said);
   TORCH_CHECK(false, said);
 }
+// LITERALINCLUDE END: RUN OP LAUNCH
 
 using TensorFunction = std::function<at::Tensor(const at::Tensor&)>;
 
@@ -157,6 +159,7 @@ class Call {
   }
 
  private:
+  // LITERALINCLUDE START: RUN OP NUMBERS
   /// Numbers and indices may be on the CPU. A number that was no tensor counts less when types are combined, which a
   /// tensor on the device cannot say; so it gets the type that comes of it here.
   void moveToDevice() {
@@ -179,6 +182,7 @@ class Call {
     }
     return at::native::result_type(types);
   }
+  // LITERALINCLUDE END: RUN OP NUMBERS
 
   // LITERALINCLUDE START: RUN OP INFER
   /// What the results look like, found out without computing; none if that cannot be. Grows what is written to.
