@@ -2,11 +2,9 @@
 #include "fallback/device_fallback.h"
 
 #include "device/error.h"
-#include "fallback/call_text.h"
-#include "ops/kernel.h"
+#include "fallback/call_tensors.h"
+#include "fallback/run_op.h"
 #include "ops/structured_output.h"
-
-#include <kernels/pointers.h>
 
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
@@ -17,130 +15,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <functional>
 
 namespace openreg {
 namespace {
 
-const Kernel kRunOp("run_op");
 constexpr size_t kReplyBytes = size_t{16} << 10;
 std::atomic<bool> onDevice{false};
-
-// LITERALINCLUDE START: RUN OP LAUNCH
-enum class Mode : uint32_t {
-  Into = 0, ///< Results go into the tensors named.
-  Keep = 1, ///< Results are kept under the call's number, and described.
-  Take = 2, ///< Kept results go into the tensors named, or are dropped if there are none.
-};
-
-/// What the arguments of a launch of "run_op" start with; pointer and size of each storage follow, then text.
-struct Head {
-  void* reply;
-  uint64_t room; ///< Bytes for the reply.
-  uint64_t number;
-  Mode mode;
-  uint32_t storages;
-};
-
-struct Memory {
-  void* pointer;
-  uint64_t bytes;
-};
-
-/// The arguments of a launch.
-struct Arguments {
-  alignas(16) std::array<char, OPENREG_MAX_ARGUMENT_BYTES> bytes;
-};
-
-/// Queues a launch on the current stream of the reply's device. The text may be as long as a launch allows.
-void launchText(
-    const c10::OperatorHandle& op, const CallWriter& call, Mode mode, uint64_t number, const at::Tensor& reply) {
-  const auto& storages = call.storages();
-  const size_t textAt = sizeof(Head) + storages.size() * sizeof(Memory);
-  const size_t size = textAt + call.bytes().size();
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      size <= OPENREG_MAX_ARGUMENT_BYTES && storages.size() < OPENREG_MAX_POINTER_ARGS, "openreg: the call of '",
-      op.operator_name(), "' takes ", size, " bytes and ", storages.size() + 1,
-      " pointers to describe to the device; a launch has room for ", OPENREG_MAX_ARGUMENT_BYTES, " and ",
-      OPENREG_MAX_POINTER_ARGS);
-  Arguments args;
-  std::vector<orPointerArg> pointers;
-  const Head head{reply.mutable_data_ptr(), reply.nbytes(), number, mode, static_cast<uint32_t>(storages.size())};
-  std::memcpy(args.bytes.data(), &head, sizeof(head));
-  pointers.push_back(kernels::contiguousPointer(offsetof(Head, reply), orAccessWrite, head.room));
-  for (size_t i = 0; i < storages.size(); ++i) {
-    const Memory memory{const_cast<void*>(storages[i].data()), storages[i].nbytes()};
-    const size_t at = sizeof(Head) + i * sizeof(Memory);
-    std::memcpy(args.bytes.data() + at, &memory, sizeof(memory));
-    pointers.push_back(kernels::contiguousPointer(at, orAccessRead | orAccessWrite, memory.bytes));
-  }
-  std::memcpy(args.bytes.data() + textAt, call.bytes().data(), call.bytes().size());
-  launch(kRunOp, reply.device().index(), args, pointers, size);
-}
-
-/// Throws what the operator has thrown on the device, if it has.
-void checkReply(const c10::OperatorHandle& op, c10::Device device, ReplyReader& reply) {
-  if (reply.number() == 0) {
-    return;
-  }
-  const auto type = reply.text();
-  const auto said = c10::str("openreg: '", op.operator_name(), "' failed on ", device, ": ", reply.text());
-  TORCH_CHECK_INDEX(type != "IndexError", said);
-  TORCH_CHECK_VALUE(type != "ValueError", said);
-  TORCH_CHECK_TYPE(type != "TypeError", said);
-  TORCH_CHECK_NOT_IMPLEMENTED(type != "NotImplementedError", said);
-  TORCH_CHECK_LINALG(type != "_LinAlgError", said);
-  TORCH_CHECK(false, said);
-}
-// LITERALINCLUDE END: RUN OP LAUNCH
-
-using TensorFunction = std::function<at::Tensor(const at::Tensor&)>;
-
-/// The value with each tensor in it replaced.
-c10::IValue mapTensors(const c10::IValue& value, const TensorFunction& function) {
-  if (value.isTensor() && value.toTensor().defined()) {
-    return function(value.toTensor());
-  }
-  if (value.isTensorList()) {
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorList()) {
-      list.push_back(function(tensor));
-    }
-    return list;
-  }
-  if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
-    for (const std::optional<at::Tensor> tensor : value.toOptionalTensorList()) {
-      list.push_back(tensor && tensor->defined() ? std::optional(function(*tensor)) : std::nullopt);
-    }
-    return list;
-  }
-  return value;
-}
-
-bool isWritten(const c10::Argument& it) {
-  return it.alias_info() != nullptr && it.alias_info()->isWrite();
-}
-
-/// The device that a call is for: that of its tensors, else the one it names, else the current one.
-c10::Device deviceOf(const c10::ArrayRef<c10::IValue>& arguments) {
-  std::optional<c10::Device> found;
-  std::optional<c10::Device> named;
-  for (const auto& value : arguments) {
-    mapTensors(value, [&](const at::Tensor& tensor) {
-      if (tensor.defined() && tensor.device().type() == kDeviceType) {
-        found = tensor.device();
-      }
-      return tensor;
-    });
-    if (value.isDevice() && value.toDevice().type() == kDeviceType) {
-      named = value.toDevice();
-    }
-  }
-  const auto device = found.value_or(named.value_or(c10::Device(kDeviceType)));
-  return device.has_index() ? device
-                            : c10::Device(kDeviceType, c10::impl::VirtualGuardImpl(kDeviceType).getDevice().index());
-}
 
 /// One call of an operator.
 class Call {
@@ -176,7 +56,7 @@ class Call {
   c10::ScalarType combinedType() const {
     at::native::ResultTypeState types;
     for (size_t i = 0; i < given_.size(); ++i) {
-      for (const auto& tensor : flat({parameters_[i].is_out() ? c10::IValue() : given_[i]})) {
+      for (const auto& tensor : flatTensors({parameters_[i].is_out() ? c10::IValue() : given_[i]})) {
         types = at::native::update_result_type_state(tensor, types);
       }
     }
@@ -237,7 +117,7 @@ class Call {
     describe(call, outputs);
     auto reply = ask(call, Mode::Into, 0);
     readWritten(reply);
-    const auto made = flat(outputs);
+    const auto made = flatTensors(outputs);
     size_t next = 0;
     return readResults(reply, [&](const TensorText&) { return made.at(next++); });
   }
@@ -300,10 +180,10 @@ class Call {
 
   /// Launches, and waits for the answer.
   ReplyReader ask(const CallWriter& call, Mode mode, uint64_t number) {
-    launchText(op_, call, mode, number, reply_);
+    launchRunOp(op_.operator_name(), call, mode, number, reply_);
     answer_ = reply_.cpu();
     ReplyReader reader({static_cast<const char*>(answer_.const_data_ptr()), answer_.nbytes()});
-    checkReply(op_, device_, reader);
+    checkReply(op_.operator_name(), device_, reader);
     return reader;
   }
 
@@ -311,19 +191,11 @@ class Call {
   void forEachWritten(const Function& function) const {
     for (size_t i = 0; i < given_.size(); ++i) {
       if (isWritten(parameters_[i])) {
-        for (const auto& tensor : flat({given_[i]})) {
+        for (const auto& tensor : flatTensors({given_[i]})) {
           function(tensor, parameters_[i].is_out());
         }
       }
     }
-  }
-
-  static std::vector<at::Tensor> flat(const std::vector<c10::IValue>& values) {
-    std::vector<at::Tensor> tensors;
-    for (const auto& value : values) {
-      mapTensors(value, [&](const at::Tensor& tensor) { return tensors.emplace_back(tensor); });
-    }
-    return tensors;
   }
 
   static std::vector<TensorText> readWritten(ReplyReader& reply) {
@@ -399,7 +271,7 @@ void deviceFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const char* driver = "";
   check(orGetDriverName(&driver));
   TORCH_CHECK_NOT_IMPLEMENTED(
-      kRunOp.find(device.index()) != nullptr, "openreg: '", op.operator_name(),
+      hasRunOp(device.index()), "openreg: '", op.operator_name(),
       "' has no kernel for openreg, and the fallback 'device' cannot serve it: driver '", driver,
       "' has no kernel 'run_op', which computes operators by name");
   auto results = Call(op, *stack).run();

@@ -60,6 +60,7 @@ orError_t orPointerGetAttributes(orPointerAttributes* attributes, const void* pt
 orError_t orIpcGetMemHandle(orIpcMemHandle* handle, void* ptr) {
   Entry entry("orIpcGetMemHandle");
   entry.notNull(handle != nullptr, "handle", "where to put the handle");
+  entry.notNull(ptr != nullptr, "ptr", "the start of device memory");
   return entry.call(&OrDriver::IpcGetMemHandle, handle, ptr);
 }
 
@@ -74,5 +75,6 @@ orError_t orIpcCloseMemHandle(void* ptr) {
     return orSuccess;
   }
   Entry entry("orIpcCloseMemHandle");
+  entry.notNull(ptr != nullptr, "ptr", "what orIpcOpenMemHandle gave");
   return entry.call(&OrDriver::IpcCloseMemHandle, ptr);
 }

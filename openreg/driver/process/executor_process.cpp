@@ -12,8 +12,6 @@
 #include "executor.h"
 #include "sim/threads.h"
 
-extern char** environ;
-
 namespace openreg::process {
 
 namespace {

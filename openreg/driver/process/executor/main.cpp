@@ -19,7 +19,7 @@ int main(int count, char** arguments) {
   // If the parent dies, so do we; and if it has died before that took effect, too. The end of the socket says the same,
   // but a child that the parent has forked may hold that open.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != std::atoi(arguments[1])) {
+  if (getppid() != std::strtol(arguments[1], nullptr, 10)) {
     return 0;
   }
   signal(SIGINT, SIG_IGN); // Ctrl-C goes to the whole group: what it means for us is for the parent to say.
