@@ -7,6 +7,7 @@ numbers are those of the executor in Python (openreg/driver/process/python/wire.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import socket
@@ -62,7 +63,8 @@ class Host:
         self.channel.bytes[RING + self.written : RING + self.written + len(data)] = data
         self.written += len(data)
         self.channel.write(WRITTEN, self.written)
-        self.socket.send(b"\0")
+        with contextlib.suppress(BrokenPipeError):  # it may have seen the frame, and ended, without being rung for
+            self.socket.send(b"\0")
 
     def post(self, kind: str, payload: bytes = b"", **header: int) -> int:
         """A frame of that kind; its number."""
