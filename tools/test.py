@@ -103,6 +103,10 @@ PARTS = [
         [
             "tests/contract",
             "--ignore-glob=*/test_process*.py",
+            # About other drivers, each with one of its own.
+            "--ignore=tests/contract/test_porting.py",
+            "--ignore=tests/backend/test_device_fallback.py",
+            "--ignore=tests/backend/test_missing_entries.py",
             "tests/backend",
             *BREADTH,
             "-m",
