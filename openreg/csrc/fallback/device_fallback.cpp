@@ -25,9 +25,9 @@ std::atomic<bool> onDevice{false};
 /// One call of an operator.
 class Call {
  public:
-  Call(const c10::OperatorHandle& op, torch::jit::Stack& stack)
+  Call(const c10::OperatorHandle& op, const torch::jit::Stack& stack, c10::Device device)
       : op_(op), parameters_(op.schema().arguments()), returns_(op.schema().returns()),
-        given_(torch::jit::last(stack, parameters_.size()).vec()), device_(deviceOf(given_)) {}
+        given_(torch::jit::last(stack, parameters_.size()).vec()), device_(device) {}
 
   /// Its results, as many as the schema has.
   std::vector<c10::IValue> run() {
@@ -130,7 +130,6 @@ class Call {
     describe(call, std::vector<c10::IValue>(returns_.size()));
     auto reply = ask(call, Mode::Keep, number);
     std::vector<at::Tensor> outputs;
-    const auto drop = [&] { launchTake({}, number); };
     try {
       const auto described = readWritten(reply);
       forEachWritten([&](const at::Tensor& tensor, bool) {
@@ -149,7 +148,7 @@ class Call {
       launchTake(outputs, number);
       return results;
     } catch (...) {
-      drop(); // so that the device does not keep them for ever
+      launchTake({}, number); // so that the device does not keep them for ever
       throw;
     }
   }
@@ -274,7 +273,7 @@ void deviceFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       hasRunOp(device.index()), "openreg: '", op.operator_name(),
       "' has no kernel for openreg, and the fallback 'device' cannot serve it: driver '", driver,
       "' has no kernel 'run_op', which computes operators by name");
-  auto results = Call(op, *stack).run();
+  auto results = Call(op, *stack, device).run();
   torch::jit::drop(*stack, arguments);
   for (auto& result : results) {
     stack->push_back(std::move(result));

@@ -13,7 +13,11 @@ namespace openreg::sim {
 
 namespace {
 constexpr int64_t kNsPerSecond = 1'000'000'000;
+
+int flagOf(Sharing sharing) {
+  return sharing == Sharing::Private ? FUTEX_PRIVATE_FLAG : 0;
 }
+} // namespace
 
 int64_t nowNs() {
   timespec time;
@@ -37,18 +41,18 @@ void leaveCpu(int cpu) {
   }
 }
 
-void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs) {
+void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs, Sharing sharing) {
   static_assert(sizeof(word) == sizeof(uint32_t), "a futex is a plain 32-bit word");
   const timespec timeout{timeoutNs / kNsPerSecond, timeoutNs % kNsPerSecond};
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, timeoutNs < 0 ? nullptr : &timeout, nullptr, 0);
+  syscall(SYS_futex, &word, FUTEX_WAIT | flagOf(sharing), expected, timeoutNs < 0 ? nullptr : &timeout, nullptr, 0);
 }
 
-void futexWake(const std::atomic<uint32_t>& word, int threads) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+void futexWake(const std::atomic<uint32_t>& word, int threads, Sharing sharing) {
+  syscall(SYS_futex, &word, FUTEX_WAKE | flagOf(sharing), threads, nullptr, nullptr, 0);
 }
 
-void futexWakeAll(const std::atomic<uint32_t>& word) {
-  futexWake(word, INT_MAX);
+void futexWakeAll(const std::atomic<uint32_t>& word, Sharing sharing) {
+  futexWake(word, INT_MAX, sharing);
 }
 
 } // namespace openreg::sim

@@ -24,15 +24,19 @@ int currentCpu();
 /// Moves this thread to another core than `cpu`, where it has one. Afterwards it may run anywhere again.
 void leaveCpu(int cpu);
 
+/// Who sleeps on a word and wakes others: threads of this process, or of all that have its memory mapped.
+enum class Sharing { Private, Shared };
+
 /// Sleeps while `word` is `expected`, at most `timeoutNs` nanoseconds (negative: no limit). May return early.
 /// std::atomic::wait has no time limit and spins first, by rules of its own; hence the system call.
-void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs = -1);
+void futexWait(
+    const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs = -1, Sharing sharing = Sharing::Private);
 
 /// Wakes at most `threads` of those who sleep on `word`.
-void futexWake(const std::atomic<uint32_t>& word, int threads);
+void futexWake(const std::atomic<uint32_t>& word, int threads, Sharing sharing = Sharing::Private);
 
 /// Wakes all who sleep on `word`.
-void futexWakeAll(const std::atomic<uint32_t>& word);
+void futexWakeAll(const std::atomic<uint32_t>& word, Sharing sharing = Sharing::Private);
 
 /// How long a thread spins before it sleeps. Longer gains little: what costs is waking, and naps (Queue) avoid that.
 constexpr int64_t kSpinNs = 5'000;

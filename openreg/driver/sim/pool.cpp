@@ -107,11 +107,7 @@ void ComputePool::leave() {
 void ComputePool::waitUntilAllLeft() {
   const auto allLeft = [this] { return (state_.load(std::memory_order_acquire) & kInside) == 0; };
   state_.fetch_and(~kOpen); // Nobody joins any more: who wakes up only now finds nothing to do.
-  const int64_t end = nowNs() + kSpinNs;
-  while (!allLeft() && nowNs() < end) {
-    relax();
-  }
-  if (allLeft()) {
+  if (spinUntil(helperCpu_, allLeft)) {
     return;
   }
   waiting_.store(true);
@@ -127,6 +123,7 @@ void ComputePool::help() {
   int64_t end = 0;
   for (;;) {
     if (join(seen)) {
+      helperCpu_.store(currentCpu(), std::memory_order_relaxed);
       work();
       leave();
       end = nowNs() + kLookNs;

@@ -48,6 +48,7 @@ class ComputePool {
   Loop loop_;
   int helpers_ = 0; ///< Threads started. Belongs to who has the pool.
   std::atomic<int> callerCpu_{-1};
+  std::atomic<int> helperCpu_{-1};           ///< Of the helper that joined last.
   alignas(64) std::atomic<int64_t> next_{0}; ///< Start of the next piece.
   alignas(64) std::atomic<uint32_t> state_{0};
   std::atomic<int> sleepers_{0};     ///< Helpers that wait for `state_` to change.

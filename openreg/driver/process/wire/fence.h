@@ -8,12 +8,6 @@
 
 namespace openreg::process {
 
-/// Sleeps while `word`, which may be in memory shared between processes, is `expected`; at most `timeoutNs`.
-void sleepOn(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs);
-
-/// Wakes all who sleep on `word`, in every process.
-void wakeSleepers(const std::atomic<uint32_t>& word);
-
 // LITERALINCLUDE START: FENCE
 /// What a GPU's driver calls a timeline: the one primitive with which processes wait for each other here. Zeroed memory
 /// is a good one. Advancing it costs a system call only if somebody sleeps.
@@ -48,7 +42,7 @@ struct alignas(32) Fence {
       if (done || released()) {
         break;
       }
-      sleepOn(wakes, seen, sliceNs);
+      sim::futexWait(wakes, seen, sliceNs, sim::Sharing::Shared);
     }
     sleepers.fetch_sub(1);
     return done;
