@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from typing import Any
 
 import pytest
@@ -242,6 +243,35 @@ def test_a_device_works_after_a_reset(api: OpenReg) -> None:
         api.synchronize(stream)
         assert api.read_log(log) == [value]
         api.forget(0)
+
+
+@pytest.mark.parametrize("create", ["orEventCreate", "orStreamCreate", "orStreamGetDefault"])
+def test_what_is_created_while_the_device_is_reset_has_a_handle(api: OpenReg, lib: Any, create: str) -> None:
+    """The handle may be invalid by then. But null is no handle, and orSuccess must not come with it."""
+    arguments = [0] if create == "orStreamGetDefault" else []
+    destroy = {"orEventCreate": lib.orEventDestroy, "orStreamCreate": lib.orStreamDestroy}.get(create)
+    enough = threading.Event()
+
+    def resets() -> int:
+        count = 0
+        while not enough.is_set():
+            api.ok(lib.orDeviceReset(0))
+            count += 1
+        return count
+
+    other = Call(resets)
+    nulls = 0
+    try:
+        for _ in range(300):
+            handles = [api.get(create, *arguments) for _ in range(20)]
+            nulls += handles.count(api.ffi.NULL)
+            for handle in handles if destroy else []:
+                destroy(handle)  # A reset may have done it.
+    finally:
+        enough.set()
+        assert other.result() > 0
+        api.forget(0)
+    assert nulls == 0
 
 
 # --------------------------------------------------------------------------------------------------------------- peers

@@ -157,7 +157,6 @@ void Device::reset() {
     life_.fetch_add(1);
     failure.dropWork();
   }
-  default_.store(nullptr, std::memory_order_release);
   host_.invalidateHandles(*this);
   host_.peers.forget(*this);
   if (old != nullptr) {

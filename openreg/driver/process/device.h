@@ -42,9 +42,9 @@ class Device {
 
   // -------------------------------------------------------------------------------------------------- streams
 
-  Stream* defaultStream(); ///< Null if there are too many streams, as below.
-  Stream* createStream(int priority);
-  bool isDefault(const Stream& stream) const { return default_.load(std::memory_order_acquire) == &stream; }
+  uint64_t defaultStream(); ///< A handle; 0 if there are too many streams, as below.
+  uint64_t createStream(int priority);
+  bool isDefault(uint64_t handle) const { return default_.load(std::memory_order_acquire) == handle; }
 
   /// Makes the handle invalid; false if `expected` is not the handle any more. Work already posted still runs.
   bool destroyStream(Stream& stream, uint64_t expected);
@@ -135,14 +135,14 @@ class Device {
   void interruptWaiters();
   void forgetGates();
   DeviceBoard& board() const;
-  Stream* openStream(int priority);
+  uint64_t openStream(int priority);
   Lane* freeLane();
   orError_t startFailed(const std::string& text);
 
   Host& host_;
   std::atomic<bool> active_{false};
   std::atomic<uint64_t> life_{0};
-  std::atomic<Stream*> default_{nullptr};
+  std::atomic<uint64_t> default_{0}; ///< A handle: after a reset it names nothing.
 
   std::mutex mutex_; ///< Guards what follows, and the order of frames in each lane.
   std::condition_variable settled_;

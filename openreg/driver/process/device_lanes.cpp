@@ -33,36 +33,38 @@ Lane* Device::freeLane() {
   return lanes_.emplace_back(std::make_unique<Lane>(static_cast<uint32_t>(lanes_.size()))).get();
 }
 
-Stream* Device::openStream(int priority) {
+uint64_t Device::openStream(int priority) {
   Lane* lane = freeLane();
   Stream* stream = lane != nullptr ? host_.streams.acquire() : nullptr;
-  if (stream != nullptr) {
-    lane->owned = true;
-    stream->device.store(this, std::memory_order_release);
-    stream->lane.store(lane->number);
-    stream->priority.store(std::clamp(priority, kGreatestPriority, kLeastPriority));
-    host_.streams.publish(*stream);
+  if (stream == nullptr) {
+    return 0;
   }
-  return stream;
+  lane->owned = true;
+  stream->device.store(this, std::memory_order_release);
+  stream->lane.store(lane->number);
+  stream->priority.store(std::clamp(priority, kGreatestPriority, kLeastPriority));
+  return host_.streams.publish(*stream);
 }
 
-Stream* Device::createStream(int priority) {
+uint64_t Device::createStream(int priority) {
   std::unique_lock lock(mutex_);
   settled_.wait(lock, [this] { return !resetting_; });
   return openStream(priority);
 }
 
-Stream* Device::defaultStream() {
-  if (Stream* stream = default_.load(std::memory_order_acquire)) {
-    return stream;
+uint64_t Device::defaultStream() {
+  uint64_t handle = default_.load(std::memory_order_acquire);
+  if (host_.streams.find(handle) != nullptr) {
+    return handle;
   }
   std::unique_lock lock(mutex_);
   settled_.wait(lock, [this] { return !resetting_; });
-  Stream* stream = default_.load(std::memory_order_acquire);
-  if (stream == nullptr && (stream = openStream(kLeastPriority)) != nullptr) {
-    default_.store(stream, std::memory_order_release);
+  handle = default_.load(std::memory_order_acquire);
+  if (host_.streams.find(handle) == nullptr) {
+    handle = openStream(kLeastPriority);
+    default_.store(handle, std::memory_order_release);
   }
-  return stream;
+  return handle;
 }
 
 bool Device::destroyStream(Stream& stream, uint64_t expected) {

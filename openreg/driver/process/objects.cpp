@@ -10,12 +10,12 @@ bool Point::reached() const {
   return device == nullptr || device->fence(lane).reached(value);
 }
 
-void Event::open(Device& device, bool timed) {
+uint64_t Event::open(Device& device, bool timed) {
   const std::lock_guard lock(mutex_);
   device_.store(&device, std::memory_order_release);
   timed_.store(timed, std::memory_order_relaxed);
   latest_ = {};
-  host().events.publish(*this);
+  return host().events.publish(*this);
 }
 
 bool Event::close(uint64_t expected) {

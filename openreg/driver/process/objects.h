@@ -30,7 +30,7 @@ struct Point {
 /// An event: the point at which it was recorded last.
 class Event : public sim::Handled {
  public:
-  void open(Device& device, bool timed);
+  uint64_t open(Device& device, bool timed); ///< Returns the handle.
 
   /// Makes the handle invalid; false if `expected` is not the handle any more.
   bool close(uint64_t expected);

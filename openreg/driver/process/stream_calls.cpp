@@ -8,12 +8,12 @@ namespace openreg::process {
 
 namespace {
 
-orError_t give(orStream_t* stream, const Stream* it, const Device& device) {
-  if (it == nullptr) {
+orError_t give(orStream_t* stream, uint64_t handle, const Device& device) {
+  if (handle == 0) {
     return orDriverError(
         orErrorMemoryAllocation, "device %d has too many streams; expected some to be destroyed first", device.index);
   }
-  *stream = handleOf<orStream_t>(it->handle.load());
+  *stream = handleOf<orStream_t>(handle);
   return orSuccess;
 }
 
@@ -42,7 +42,7 @@ orError_t streamDestroy(orStream_t stream) {
   if (it == nullptr) {
     return invalid(stream);
   }
-  if (deviceOf(*it).isDefault(*it)) {
+  if (deviceOf(*it).isDefault(number(stream))) {
     return orDriverError(
         orErrorInvalidHandle, "argument 'stream' is the default stream of device %d; expected one from orStreamCreate",
         deviceOf(*it).index);

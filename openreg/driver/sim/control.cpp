@@ -24,8 +24,7 @@ orError_t gateCreate(orSimGate_t* gate, const char* name, int64_t deadlineNs) {
   if (it == nullptr) {
     return orDriverError(orErrorMemoryAllocation, "there are too many gates; expected some to be destroyed first");
   }
-  it->open(name, deadlineNs);
-  *gate = handleOf<orSimGate_t>(it->handle.load());
+  *gate = handleOf<orSimGate_t>(it->open(name, deadlineNs));
   return orSuccess;
 }
 

@@ -17,27 +17,29 @@ Device::Device(int index, const Options& options)
     : index(index), memory(index, options.memory, options.check), kernelDelayNs(options.kernelDelayNs),
       copyDelayNs(options.copyDelayNs) {}
 
-Stream* Device::defaultStream() {
-  if (Stream* stream = default_.load(std::memory_order_acquire)) {
-    return stream;
+uint64_t Device::defaultStream() {
+  uint64_t handle = default_.load(std::memory_order_acquire);
+  if (simulator().streams.find(handle) != nullptr) {
+    return handle;
   }
   static std::mutex making;
   const std::lock_guard lock(making);
-  Stream* stream = default_.load(std::memory_order_acquire);
-  if (stream == nullptr && (stream = createStream(kLeastPriority)) != nullptr) {
-    default_.store(stream, std::memory_order_release);
+  handle = default_.load(std::memory_order_acquire);
+  if (simulator().streams.find(handle) == nullptr) {
+    handle = createStream(kLeastPriority);
+    default_.store(handle, std::memory_order_release);
   }
-  return stream;
+  return handle;
 }
 
-Stream* Device::createStream(int priority) {
+uint64_t Device::createStream(int priority) {
   const std::lock_guard lock(mutex_);
   Stream* stream = streams_.size() < kMaxStreamsPerDevice ? simulator().streams.acquire() : nullptr;
-  if (stream != nullptr) {
-    streams_.push_back(stream);
-    stream->open(*this, priority);
+  if (stream == nullptr) {
+    return 0;
   }
-  return stream;
+  streams_.push_back(stream);
+  return stream->open(*this, priority);
 }
 
 void Device::forget(Stream& stream) {
@@ -103,7 +105,6 @@ void Device::reset() {
   // From here on queued work is dropped and nothing can be added: the handles are gone.
   failure.dropWork();
   releaseWaiters();
-  default_.store(nullptr, std::memory_order_release);
   all.invalidateHandles(*this);
   // Workers take their streams out of the list when they end, which is after the running kernel of each. A thread that
   // makes a stream meanwhile finds it closed, too.
@@ -120,7 +121,6 @@ void Device::reset() {
     }
     return streams.empty();
   });
-  default_.store(nullptr, std::memory_order_release);
   memory.reset();
   peers_.store(0);
   for (auto& other : all.devices) {

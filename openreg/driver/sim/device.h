@@ -36,14 +36,14 @@ class Device {
     return failure.check();
   }
 
-  /// The default stream; made at the first call. Null if there are too many streams.
-  Stream* defaultStream();
+  /// The handle of the default stream; made at the first call. 0 if there are too many streams.
+  uint64_t defaultStream();
 
-  /// A new stream; null if there are too many.
-  Stream* createStream(int priority);
+  /// The handle of a new stream; 0 if there are too many. Not the stream: a reset may take it back before one looks.
+  uint64_t createStream(int priority);
 
-  /// Whether `stream` is the default stream.
-  bool isDefault(const Stream& stream) const { return default_.load(std::memory_order_acquire) == &stream; }
+  /// Whether `handle` is the default stream's.
+  bool isDefault(uint64_t handle) const { return default_.load(std::memory_order_acquire) == handle; }
 
   /// A destroyed stream has done all its work.
   void forget(Stream& stream);
@@ -72,8 +72,8 @@ class Device {
   void releaseWaiters();
 
   std::atomic<bool> active_{false};
-  std::atomic<uint32_t> peers_{0}; ///< One bit for each device whose memory kernels of this one may be given.
-  std::atomic<Stream*> default_{nullptr};
+  std::atomic<uint32_t> peers_{0};   ///< One bit for each device whose memory kernels of this one may be given.
+  std::atomic<uint64_t> default_{0}; ///< A handle: after a reset it names nothing.
 
   std::mutex resetMutex_;        ///< One reset at a time.
   std::mutex mutex_;             ///< Guards what follows.

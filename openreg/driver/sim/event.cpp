@@ -28,13 +28,13 @@ bool Event::Version::complete() const {
   return source == nullptr || source->reached(position);
 }
 
-void Event::open(Device& device, unsigned int flags) {
+uint64_t Event::open(Device& device, unsigned int flags) {
   const std::lock_guard lock(mutex_);
   device_.store(&device, std::memory_order_release);
   timed_.store((flags & orEventDisableTiming) == 0, std::memory_order_relaxed);
   latest_ = {};
   latestNumber_ = stampedNumber_ = numbersGiven_;
-  simulator().events.publish(*this);
+  return simulator().events.publish(*this);
 }
 
 bool Event::close(uint64_t expected) {

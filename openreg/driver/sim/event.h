@@ -33,7 +33,7 @@ class Event : public Handled {
     int64_t ns = 0;
   };
 
-  void open(Device& device, unsigned int flags);
+  uint64_t open(Device& device, unsigned int flags); ///< Returns the handle.
 
   /// Makes the handle invalid; false if `expected` is not the handle any more.
   bool close(uint64_t expected);

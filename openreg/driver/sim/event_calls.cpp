@@ -46,8 +46,7 @@ orError_t eventCreateWithFlags(orEvent_t* event, unsigned int flags, int index) 
   if (it == nullptr) {
     return orDriverError(orErrorMemoryAllocation, "there are too many events; expected some to be destroyed first");
   }
-  it->open(device, flags);
-  *event = handleOf<orEvent_t>(it->handle.load());
+  *event = handleOf<orEvent_t>(it->open(device, flags));
   return orSuccess;
 }
 

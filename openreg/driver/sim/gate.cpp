@@ -9,14 +9,14 @@
 
 namespace openreg::sim {
 
-void Gate::open(const char* name, int64_t deadlineNs) {
+uint64_t Gate::open(const char* name, int64_t deadlineNs) {
   {
     const std::lock_guard lock(mutex_);
     name_ = name;
     deadlineNs_ = deadlineNs;
     passable_.store(false);
   }
-  simulator().gates.publish(*this);
+  return simulator().gates.publish(*this);
 }
 
 bool Gate::close(uint64_t expected) {

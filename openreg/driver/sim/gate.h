@@ -14,7 +14,7 @@ class Device;
 
 class Gate : public Handled {
  public:
-  void open(const char* name, int64_t deadlineNs);
+  uint64_t open(const char* name, int64_t deadlineNs); ///< Returns the handle.
 
   /// Opens the gate and makes the handle invalid; false if `expected` is not the handle any more.
   bool close(uint64_t expected);

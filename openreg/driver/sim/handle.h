@@ -52,7 +52,8 @@ class HandleTable {
     return object;
   }
 
-  /// Gives the object a fresh handle, under which it can be found from now on.
+  /// Gives the object a fresh handle, under which it can be found from now on. That is the owner's: from now on another
+  /// thread (a reset) may take the object back, so `handle` of the object need not be what was returned here.
   uint64_t publish(T& object) {
     const uint64_t handle =
         uint64_t{static_cast<uint8_t>(kKind)} << 56 | uint64_t{++object.generation} << 24 | object.index;

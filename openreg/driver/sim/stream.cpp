@@ -7,12 +7,12 @@
 
 namespace openreg::sim {
 
-void Stream::open(Device& device, int priority) {
+uint64_t Stream::open(Device& device, int priority) {
   const std::lock_guard lock(queue_.mutex());
   device_.store(&device, std::memory_order_release);
   priority_.store(priority, std::memory_order_relaxed);
   queue_.reopen();
-  simulator().streams.publish(*this);
+  return simulator().streams.publish(*this);
 }
 
 bool Stream::close(uint64_t expected) {

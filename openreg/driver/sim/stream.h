@@ -22,8 +22,8 @@ constexpr int kGreatestPriority = -1;
 /// Has no thread until work is submitted that the caller cannot do itself. Objects are reused (HandleTable).
 class Stream : public Handled {
  public:
-  /// Gives the stream to an owner, and a handle.
-  void open(Device& device, int priority);
+  /// Gives the stream to an owner; returns its handle.
+  uint64_t open(Device& device, int priority);
 
   /// Makes the handle invalid; work already submitted still runs. False if `expected` is not the handle any more.
   bool close(uint64_t expected);

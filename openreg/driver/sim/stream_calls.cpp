@@ -57,12 +57,9 @@ orError_t streamGetDefault(orStream_t* stream, int index) {
   if (const orError_t error = device.use()) {
     return error;
   }
-  Stream* it = device.defaultStream();
-  if (it == nullptr) {
-    return tooMany(device);
-  }
-  *stream = handleOf<orStream_t>(it->handle.load());
-  return orSuccess;
+  const uint64_t handle = device.defaultStream();
+  *stream = handleOf<orStream_t>(handle);
+  return handle != 0 ? orSuccess : tooMany(device);
 }
 
 orError_t streamCreateWithPriority(orStream_t* stream, unsigned int, int priority, int index) {
@@ -70,12 +67,9 @@ orError_t streamCreateWithPriority(orStream_t* stream, unsigned int, int priorit
   if (const orError_t error = device.use()) {
     return error;
   }
-  Stream* it = device.createStream(std::clamp(priority, kGreatestPriority, kLeastPriority));
-  if (it == nullptr) {
-    return tooMany(device);
-  }
-  *stream = handleOf<orStream_t>(it->handle.load());
-  return orSuccess;
+  const uint64_t handle = device.createStream(std::clamp(priority, kGreatestPriority, kLeastPriority));
+  *stream = handleOf<orStream_t>(handle);
+  return handle != 0 ? orSuccess : tooMany(device);
 }
 
 orError_t streamDestroy(orStream_t stream) {
@@ -83,7 +77,7 @@ orError_t streamDestroy(orStream_t stream) {
   if (it == nullptr) {
     return invalid(stream);
   }
-  if (it->device().isDefault(*it)) {
+  if (it->device().isDefault(number(stream))) {
     return orDriverError(
         orErrorInvalidHandle, "argument 'stream' is the default stream of device %d; expected one from orStreamCreate",
         it->device().index);

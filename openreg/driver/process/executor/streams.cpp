@@ -35,7 +35,7 @@ void Service::onStreamCreate(const StreamFrame& frame) {
   if (frame.stream >= kMaxStreams || streams_[frame.stream] != nullptr) {
     throw Garbled("a frame creates stream " + std::to_string(frame.stream) + ", which there is or cannot be");
   }
-  streams_[frame.stream] = device_.createStream(frame.priority);
+  streams_[frame.stream] = sim::simulator().streams.find(device_.createStream(frame.priority));
   if (streams_[frame.stream] == nullptr) {
     throw Garbled("a frame creates stream " + std::to_string(frame.stream) + ", which is one too many");
   }
