@@ -407,7 +407,9 @@ def control(mutants: list[Mutant], of_contract: bool) -> str:
         return f"{name}: {error}"
     if ended == "pass":
         return ""
-    return f"{name}: the tests end in a {ended}; see {(tree.root / 'output.txt').relative_to(ROOT)}"
+    output = tree.root / "output.txt"
+    last_words = "\n".join(output.read_text(encoding="utf-8", errors="replace").splitlines()[-4:])
+    return f"{name}: the tests end in a {ended}; see {output.relative_to(ROOT)}\n{last_words}"
 
 
 def chosen(mutants: list[Mutant], names: list[str]) -> list[Mutant]:
@@ -452,9 +454,11 @@ def main() -> None:
         json.dumps([[it.mutant.name, it.state, round(it.seconds, 1), it.why] for it in verdicts], indent=1)
     )
     print("\nwithout a bug all tests pass")
-    caught = sum(verdict.state == "caught" for verdict in verdicts)
-    print(f"{caught} of {len(verdicts)} bugs are caught ({time.monotonic() - start:.0f} s)")
-    sys.exit(caught != len(verdicts))
+    others = [verdict for verdict in verdicts if verdict.state != "caught"]
+    for verdict in others:
+        print(f"{verdict.state} {verdict.mutant.name}: {verdict.why}")
+    print(f"{len(verdicts) - len(others)} of {len(verdicts)} bugs are caught ({time.monotonic() - start:.0f} s)")
+    sys.exit(bool(others))
 
 
 if __name__ == "__main__":

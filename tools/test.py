@@ -5,7 +5,8 @@
     python tools/test.py --all            with every sample of every operator         (make test-all)
     python tools/test.py backend steps    these parts                                 (make test PART="backend steps")
 
-A part that fails doesn't keep the others from running. The last line counts the tests of all parts.
+A part that fails doesn't keep the others from running; what it said last is said again at the end. The last line counts
+the tests of all parts.
 """
 
 import argparse
@@ -13,12 +14,14 @@ import os
 import subprocess
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test"
+LAST_WORDS = 6  # lines
 
 
 class Part(NamedTuple):
@@ -133,6 +136,7 @@ class Result(NamedTuple):
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    last_words: tuple[str, ...] = ()
 
 
 def count(report: Path, ok: bool) -> tuple[int, int, int]:
@@ -160,24 +164,32 @@ def run(part: Part, quick: bool, everything: bool) -> Result:
     start = time.monotonic()
     # Tests call cmake and other tools that lie beside the interpreter.
     env = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}") | chosen
-    ok = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, check=False).returncode == 0
+    last_words: deque[str] = deque(maxlen=LAST_WORDS)
+    with subprocess.Popen(
+        [sys.executable, *arguments], cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if line.strip():
+                last_words.append(line.rstrip())
+    ok = process.returncode == 0
     seconds = time.monotonic() - start
-    if part.pytest:
-        return Result(part, ok, seconds, *count(report, ok))
-    return Result(part, ok, seconds, failed=int(not ok))
+    passed, failed, skipped = count(report, ok) if part.pytest else (0, int(not ok), 0)
+    return Result(part, ok, seconds, passed, failed, skipped, tuple(last_words))
 
 
 def summarize(results: list[Result]) -> str:
     """Returns the table at the end, what to run again, and the line that counts."""
     lines = [f"{'part':10} {'':6} {'seconds':>7} {'passed':>7} {'failed':>7} {'skipped':>7}"]
-    for part, ok, seconds, *counts in results:
-        numbers = "".join(f" {number:7}" for number in counts) if part.pytest else ""
+    for part, ok, seconds, passed, failed, skipped, _ in results:
+        numbers = f" {passed:7} {failed:7} {skipped:7}" if part.pytest else ""
         lines.append(f"{part.name:10} {'ok' if ok else 'FAILED':6} {seconds:7.0f}{numbers}")
     lines.append(f"{'all':10} {'':6} {sum(result.seconds for result in results):7.0f}")
-    failed = [result.part.name for result in results if not result.ok]
-    if failed:
-        lines += ["", "failed: " + ", ".join(failed) + ". Again, just these:", ""]
-        lines += [f"    make test PART={name}" for name in failed]
+    for result in results:
+        if not result.ok:
+            lines += ["", f"{result.part.name} failed (again: make test PART={result.part.name}), saying last:", ""]
+            lines += [f"    {line}" for line in result.last_words]
     passed, bad, skipped = (sum(result[i] for result in results) for i in (3, 4, 5))
     return "\n".join([*lines, "", f"{passed} passed, {bad} failed, {skipped} skipped"])
 
