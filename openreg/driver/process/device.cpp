@@ -20,7 +20,10 @@ orError_t Device::surface() {
   if (Shared* shared = host_.sharedIfAny()) {
     const DeviceBoard& it = shared->board().devices[index];
     if (it.failed.load(std::memory_order_acquire) != 0 && !failure.exists()) {
-      failure.raise(static_cast<orError_t>(it.error), std::string(it.text, strnlen(it.text, sizeof(it.text))));
+      const std::lock_guard lock(mutex_); // A reset must not clear both in between.
+      if (it.failed.load() != 0 && !failure.exists()) {
+        failure.raise(static_cast<orError_t>(it.error), std::string(it.text, strnlen(it.text, sizeof(it.text))));
+      }
     }
   }
   return failure.surface();
@@ -92,10 +95,16 @@ orError_t Device::request(Kind kind, std::initializer_list<Piece> pieces, void* 
     return error;
   }
   error = it->request(kind, pieces, answer, answerBytes);
-  if (error == orErrorDeviceLost && failure.exists()) {
-    return failure.surface(); // With the reason.
+  if (error != orErrorDeviceLost) {
+    return error;
   }
-  return error;
+  const orError_t reason = failure.surface();
+  return reason != orSuccess ? reason : wasReset();
+}
+
+orError_t Device::wasReset() const {
+  return orDriverError(
+      orErrorDeviceLost, "device %d was reset meanwhile; expected no other call to need it then", index);
 }
 
 int Device::memoryDescriptor() {

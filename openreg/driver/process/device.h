@@ -112,6 +112,9 @@ class Device {
   /// A request to the executor; see Executor::request.
   orError_t request(Kind kind, std::initializer_list<Piece> pieces, void* answer = nullptr, size_t answerBytes = 0);
 
+  /// The error of a call that a reset has overtaken.
+  orError_t wasReset() const;
+
   /// Kills the executor.
   void lose();
 

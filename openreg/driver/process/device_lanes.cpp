@@ -139,6 +139,9 @@ void Device::put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces) {
 uint64_t Device::putFence(Lane& lane, uint32_t event, uint64_t version) {
   lane.unfenced = false;
   const FenceFrame frame{.stream = lane.number, .event = event, .value = ++lane.fenced, .version = version};
+  if (executor_ == nullptr) {
+    return lane.fenced; // A reset is under way, which passes all fences at its end.
+  }
   executor_->post(Kind::Fence, {pieceOf(frame)});
   if (lane.window.add(Window::kOverhead)) {
     lane.window.endPart(lane.fenced);

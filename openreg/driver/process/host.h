@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "device.h"
@@ -38,6 +40,7 @@ struct Host {
   sim::HandleTable<Kernel, sim::HandleKind::Kernel, 64 * 1024> kernels;
   sim::HandleTable<Gate, sim::HandleKind::Gate, kMaxGates> gates;
   std::mutex modulesMutex;
+  std::set<std::string> kernelNames; ///< All that there ever were. Guarded by modulesMutex.
   Peers peers;
   std::vector<std::unique_ptr<Device>> devices;
 

@@ -62,11 +62,15 @@ orError_t moduleLoad(orModule_t* module, const char* name, int index) {
   if (const orError_t error = checkLength(name, kMaxName)) {
     return error;
   }
+  const uint64_t life = device.life();
   HandleFrame answer;
   if (const orError_t error = device.request(Kind::ModuleLoad, {pieceOfText(name)}, &answer, sizeof(answer))) {
     return error;
   }
   const std::lock_guard lock(host().modulesMutex);
+  if (device.life() != life) {
+    return device.wasReset(); // The handle is of an executor that has ended.
+  }
   // The executor knows which names are the same module, and then gives the same handle.
   Module* it = findIn(host().modules, [&](const Module& other) {
     return other.device.load() == &device && other.remote == answer.handle;
@@ -85,20 +89,31 @@ orError_t moduleLoad(orModule_t* module, const char* name, int index) {
 }
 
 orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* name) {
-  const std::lock_guard lock(host().modulesMutex);
-  Module* from = host().modules.find(number(module));
-  if (from == nullptr) {
-    return invalidHandle("module", "a module", number(module));
-  }
   if (const orError_t error = checkLength(name, kMaxName)) {
     return error;
   }
-  Device& device = *from->device.load();
+  HandleFrame remote;
+  Device* from = nullptr;
+  uint64_t life = 0;
+  {
+    const std::lock_guard lock(host().modulesMutex);
+    Module* it = host().modules.find(number(module));
+    if (it == nullptr) {
+      return invalidHandle("module", "a module", number(module));
+    }
+    remote.handle = it->remote;
+    from = it->device.load();
+    life = from->life();
+  }
+  Device& device = *from;
   KernelAnswer answer;
-  if (const orError_t error = device.request(
-          Kind::ModuleKernel, {pieceOf(HandleFrame{.handle = from->remote}), pieceOfText(name)}, &answer,
-          sizeof(answer))) {
+  if (const orError_t error = device.request( // Not under the lock, which a reset needs for that we wait for.
+          Kind::ModuleKernel, {pieceOf(remote), pieceOfText(name)}, &answer, sizeof(answer))) {
     return error;
+  }
+  const std::lock_guard lock(host().modulesMutex);
+  if (device.life() != life) {
+    return device.wasReset();
   }
   Kernel* it = findIn(host().kernels, [&](const Kernel& other) {
     return other.device.load() == &device && other.remote == answer.handle;
@@ -111,7 +126,7 @@ orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* nam
     it->device.store(&device);
     it->remote = answer.handle;
     it->minArgsSize = answer.minArgsSize;
-    it->name = name;
+    it->name = host().kernelNames.emplace(name).first->c_str();
     host().kernels.publish(*it);
   }
   *kernel = handleOf<orKernel_t>(it->handle.load());
@@ -146,8 +161,8 @@ orError_t launchKernel(
   }
   if (argsSize < it->minArgsSize) {
     return orDriverError(
-        orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, it->name.c_str(),
-        it->minArgsSize);
+        orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, it->name.load(),
+        it->minArgsSize.load());
   }
   introducePeers(device, args, pointers, pointerCount);
   const LaunchFrame frame{

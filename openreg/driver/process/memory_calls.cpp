@@ -19,8 +19,10 @@ orError_t malloc(void** ptr, size_t size, int index) {
           device.request(Kind::Malloc, {pieceOf(SizeFrame{.size = size})}, &answer, sizeof(answer))) {
     return error; // The executor's, with what was asked, free and in total.
   }
+  if (!device.memory.note(reinterpret_cast<const char*>(answer.address), size)) {
+    return device.wasReset();
+  }
   *ptr = reinterpret_cast<void*>(answer.address);
-  device.memory.note(static_cast<const char*>(*ptr), size);
   host().peers.announce(device, *ptr, size);
   return orSuccess;
 }
@@ -34,9 +36,6 @@ orError_t free(void* ptr) {
     return orDriverError(
         orErrorInvalidValue, "argument 'ptr' is %p, which is not device memory; expected a pointer from orMalloc", ptr);
   }
-  if (device->memory.covered(ptr)) {
-    return orSuccess; // From before a reset: a deleter that comes late is no error.
-  }
   const std::optional<sim::Block> block = device->memory.find(ptr);
   if (block && block->base == ptr) {
     device->drain();
@@ -48,6 +47,9 @@ orError_t free(void* ptr) {
       }
       return orSuccess;
     }
+  }
+  if (device->memory.covered(ptr)) {
+    return orSuccess; // From before a reset: a deleter that comes late is no error.
   }
   if (block && block->base != ptr) {
     return orDriverError(

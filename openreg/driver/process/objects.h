@@ -66,12 +66,13 @@ struct Module : sim::Handled {
   uint64_t remote = 0; ///< The executor's handle. Guarded by the host's modulesMutex.
 };
 
-/// A kernel of such a module. What follows the device is written before the handle is published.
+/// A kernel of such a module. Written before the handle is published; atomic, as who launches has no lock, and a reset
+/// may give the object to another kernel meanwhile. (Then the stream is gone, too, and nothing is launched.)
 struct Kernel : sim::Handled {
   std::atomic<Device*> device{nullptr};
-  std::string name;
-  uint64_t remote = 0;
-  size_t minArgsSize = 0;
+  std::atomic<const char*> name{nullptr}; ///< Lives as long as the host.
+  std::atomic<uint64_t> remote{0};
+  std::atomic<size_t> minArgsSize{0};
 };
 
 /// A gate of openreg_sim.h. Executors see its place on the board.

@@ -58,10 +58,10 @@ bool Peers::introduce(Device& device, Device& peer) {
   const auto executor = device.executor(error); // Started if need be, before our lock.
   const std::lock_guard lock(mutex_);
   const int memory = peer.memoryDescriptor();
-  if (executor == nullptr || memory < 0) {
-    return false;
+  if (executor == nullptr || device.running() != executor || memory < 0) {
+    return false; // One of them is being reset.
   }
-  if ((knownBy_[peer.index].fetch_or(bit(device)) & bit(device)) != 0) {
+  if ((knownBy_[peer.index].load() & bit(device)) != 0) {
     return true;
   }
   executor->grant(peer.index, memory);
@@ -77,14 +77,13 @@ bool Peers::introduce(Device& device, Device& peer) {
         Kind::PeerBlock,
         {pieceOf(PeerBlockFrame{.device = peer.index, .address = reinterpret_cast<uint64_t>(base), .size = size})});
   });
+  knownBy_[peer.index].fetch_or(bit(device)); // Only now: who finds it set posts work that needs those frames.
   return true;
 }
 
 void Peers::announce(Device& device, const void* address, size_t size) {
-  if (knownBy_[device.index].load() == 0) {
-    return;
-  }
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(
+      mutex_); // Even if nobody knows the device yet: introduce() may just be listing its blocks.
   const uint32_t who = knownBy_[device.index].load();
   for (const auto& peer : host().devices) {
     if ((who & bit(*peer)) != 0) {

@@ -67,8 +67,11 @@ void Memory::adopt(std::shared_ptr<Space> space) {
   settle(std::move(space));
 }
 
-void Memory::note(const char* base, size_t size) {
+bool Memory::note(const char* base, size_t size) {
   const std::unique_lock lock(mutex_);
+  if (base < begin_.load() || base >= end_.load()) {
+    return false;
+  }
   if (blocks_.emplace(base, size).second) {
     used_ += rounded(size);
     highWater_ = std::max(highWater_, static_cast<size_t>(base - space_->base()) + rounded(size));
@@ -76,6 +79,7 @@ void Memory::note(const char* base, size_t size) {
       noteAllocation(device_, base, size);
     }
   }
+  return true;
 }
 
 bool Memory::forget(const char* base) {

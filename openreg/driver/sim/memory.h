@@ -52,8 +52,8 @@ class Memory {
 
   /// `space` is where it is.
   void adopt(std::shared_ptr<Space> space);
-  /// It has allocated [base, base + size).
-  void note(const char* base, size_t size);
+  /// It has allocated [base, base + size). False if these are addresses of before a reset.
+  bool note(const char* base, size_t size);
   /// It has freed what starts at `base`; false if nothing does.
   bool forget(const char* base);
   /// Calls `visit(base, size)` for each live allocation.

@@ -27,9 +27,6 @@ orError_t free(void* ptr) {
     return orSuccess;
   }
   Device* device = simulator().deviceOf(ptr);
-  if (device != nullptr && device->memory.covered(ptr)) {
-    return orSuccess; // From before a reset: a deleter that comes late is no error.
-  }
   const std::optional<Block> block = device != nullptr ? device->memory.find(ptr) : std::nullopt;
   if (block && block->base == ptr) {
     device->drain();
@@ -40,6 +37,9 @@ orError_t free(void* ptr) {
   if (device == nullptr) {
     return orDriverError(
         orErrorInvalidValue, "argument 'ptr' is %p, which is not device memory; expected a pointer from orMalloc", ptr);
+  }
+  if (device->memory.covered(ptr)) {
+    return orSuccess; // From before a reset: a deleter that comes late is no error.
   }
   if (block && block->base != ptr) {
     return orDriverError(
