@@ -4,6 +4,7 @@
 
 #include <kernels/embedding_bag.h>
 
+#include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_embedding_bag_backward_native.h>
 #include <ATen/ops/cat.h>
@@ -111,15 +112,15 @@ at::Tensor denseBackward(
     const auto rowsOf = largest.add(1).to(at::kLong);
     return at::zeros({rows + 1, grad.size(1)}, grad.options()).scatter_add_(0, rowsOf, grad).narrow(0, 1, rows);
   }
-  // Each index has a share in its bag's gradient.
-  auto shares = grad.index_select(0, bagOf);
+  // Each index has a share in its bag's gradient. Of a narrow type neither the shares nor their sums are rounded to it.
+  auto shares = grad.to(at::toOpMathType(grad.scalar_type())).index_select(0, bagOf);
   if (mode == static_cast<int64_t>(BagMode::Mean)) {
     shares.div_(sizes.index_select(0, bagOf).clamp_min_(1).unsqueeze(1));
   }
   if (factors.has_value() && factors->defined()) {
     shares.mul_(factors->unsqueeze(1));
   }
-  return at::embedding_dense_backward(shares, indices, rows, paddingIndex, scaleByFrequency);
+  return at::embedding_dense_backward(shares, indices, rows, paddingIndex, scaleByFrequency).to(grad.scalar_type());
 }
 
 at::Tensor factorsBackward(
@@ -133,8 +134,9 @@ at::Tensor factorsBackward(
   TORCH_CHECK(
       mode == static_cast<int64_t>(BagMode::Sum),
       "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
-  auto products = grad.index_select(0, bagOf).mul_(weight.index_select(0, indices)).sum(1);
-  return products.masked_fill_(indices.eq(paddingIndex), 0);
+  const auto wide = grad.to(at::toOpMathType(grad.scalar_type())); // as above
+  auto products = wide.index_select(0, bagOf).mul_(weight.index_select(0, indices)).sum(1);
+  return products.masked_fill_(indices.eq(paddingIndex), 0).to(grad.scalar_type());
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
