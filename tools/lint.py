@@ -4,7 +4,8 @@
     python tools/lint.py --all      clang-tidy looks at everything                              (make lint)
     python tools/lint.py --fix      formats, and mends what ruff can mend                       (make format)
 
-clang-tidy takes seconds a file. What it found clean is remembered in build/lint by content, so only changes cost time.
+clang-tidy takes seconds a file. What it found clean is remembered by content in the user's cache, as ccache does for
+the compiler, so that only changes cost time, in a fresh clone, too.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from readme import check_readme, fix_readme
 
 BIN = Path(sys.executable).parent
 COMMANDS = ROOT / "build" / "cmake" / "compile_commands.json"
-CACHE = ROOT / "build" / "lint"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openreg" / "lint"
 C_LIKE = (".c", ".cpp", ".h")
 PRIVATE = re.compile(r"(?<![\w.~)}])/(root|work)/")  # paths of the machine that somebody happened to work on
 WIDTH = 120
@@ -57,8 +58,9 @@ def check_text(files: list[Path]) -> Iterator[str]:
 
 
 def fingerprint(command: str, sources: set[Path]) -> str:
-    """Returns a name for all that clang-tidy's answer depends on."""
-    digest = hashlib.sha256(f"{command} {version('clang-tidy')} {version('torch')}".encode())
+    """Returns a name for all that clang-tidy's answer depends on; the same in every clone."""
+    here = command.replace(str(ROOT), "")
+    digest = hashlib.sha256(f"{here} {version('clang-tidy')} {version('torch')}".encode())
     for file in [ROOT / ".clang-tidy", *sorted(sources)]:
         digest.update(file.read_bytes())
     return digest.hexdigest()

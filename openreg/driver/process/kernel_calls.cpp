@@ -88,6 +88,7 @@ orError_t moduleLoad(orModule_t* module, const char* name, int index) {
   return orSuccess;
 }
 
+// LITERALINCLUDE START: PROCESS GET KERNEL
 orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* name) {
   if (const orError_t error = checkLength(name, kMaxName)) {
     return error;
@@ -107,7 +108,7 @@ orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* nam
   }
   Device& device = *from;
   KernelAnswer answer;
-  if (const orError_t error = device.request( // Not under the lock, which a reset needs for that we wait for.
+  if (const orError_t error = device.request( // Not under the lock: a reset that we may wait for here needs it.
           Kind::ModuleKernel, {pieceOf(remote), pieceOfText(name)}, &answer, sizeof(answer))) {
     return error;
   }
@@ -132,6 +133,7 @@ orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* nam
   *kernel = handleOf<orKernel_t>(it->handle.load());
   return orSuccess;
 }
+// LITERALINCLUDE END: PROCESS GET KERNEL
 
 // LITERALINCLUDE START: PROCESS LAUNCH
 orError_t launchKernel(
