@@ -1,9 +1,12 @@
 """Builds the C++ side with CMake and Ninja and packs it with the Python package.
 
 PyTorch is no build requirement in pyproject.toml on purpose: the libraries must be built against the torch they will
-run with, the one that is installed. Hence ``pip install --no-build-isolation .`` (or ``-e .``).
+run with, the one that is installed. Hence ``pip install --no-build-isolation .`` (or ``-e .``). What CMAKE_ARGS in the
+environment holds is passed on to CMake.
 """
 
+import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -41,6 +44,7 @@ class CMakeBuild(build_ext):
         build = ROOT / "build" / "cmake"
         package = ROOT / "openreg" if self.inplace or self.editable_mode else Path(self.build_lib).resolve()
         configure = ["cmake", "-S", str(ROOT), "-B", str(build), f"-DPython_EXECUTABLE={sys.executable}"]
+        configure += shlex.split(os.environ.get("CMAKE_ARGS", ""))
         if shutil.which("ninja"):
             configure += ["-G", "Ninja"]
         subprocess.run(configure, check=True)

@@ -40,9 +40,7 @@ def build(folder: Path = ROOT / "build" / "toy") -> Path:
         (installed / "lib").mkdir()
         shutil.copy(library, installed / "lib")
     else:
-        call(
-            "cmake", "-S", ROOT / "openreg" / "driver", "-B", DRIVER, "-GNinja", "-DCMAKE_BUILD_TYPE=Release", *launcher
-        )
+        call("cmake", "-S", ROOT / "openreg" / "driver", "-B", DRIVER, "-GNinja", "-DOPENREG_WERROR=ON", *launcher)
         call("cmake", "--build", DRIVER)
         call("cmake", "--install", DRIVER, "--component", "driver", "--prefix", installed)
     shutil.copytree(ROOT / "examples" / "toy_driver", source, dirs_exist_ok=True)
