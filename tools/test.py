@@ -119,10 +119,8 @@ PARTS = [
         None,
         driver="process",
     ),
-    # One process, as below: its tests share what they build.
-    Part("minimal", "step 02 without one of its operators, each in turn", [MINIMAL], None),
-    # One process: the steps share what they build, and the compiler uses all cores.
-    Part("steps", "each step: red before, green after", ["tests/steps"], ["tests/steps", *LONG]),
+    Part("minimal", "step 02 without one of its operators, each in turn", [MINIMAL, *WORKERS], None),
+    Part("steps", "each step: red before, green after", ["tests/steps", *WORKERS], ["tests/steps", *LONG]),
     Part("guide", "the guide: built, its Python and its links", ["tests/guide", *WORKERS], None),
 ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -16,6 +15,7 @@ from typing import Any
 
 import cffi
 import pytest
+from workers import locked
 
 from . import header
 from .harness import NotOfThisDriver, OpenReg, is_complete
@@ -125,12 +125,10 @@ def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedPr
 
 def cmake_build(source: Path, build: Path, *options: str) -> None:
     """Configures and builds; quick when there is nothing to do."""
-    build.mkdir(parents=True, exist_ok=True)
     launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    with (build / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(build):
         ninja = f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"
-        run([tool("cmake"), "-S", source, "-B", build, "-GNinja", ninja, *launcher, *options])
+        run([tool("cmake"), "-S", source, "-B", build, "-GNinja", ninja, "-DOPENREG_WERROR=ON", *launcher, *options])
         run([tool("cmake"), "--build", build])
 
 

@@ -5,7 +5,6 @@ These tests run the contract tests, in processes of their own, on drivers that l
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import itertools
 import json
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from workers import locked, run_folder
 
 from . import header
 from .conftest import BUILD, HERE, CompileFunction
@@ -137,9 +137,8 @@ def steps(some: SomeFunction, tmp_path_factory: pytest.TempPathFactory) -> dict[
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return dict(enumerate(run_all()))
     # It takes its time, and each worker of a run would do it again.
-    file = tmp_path_factory.getbasetemp().parent / "porting.json"
-    with file.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    file = run_folder(tmp_path_factory) / "porting.json"
+    with locked(file):
         if not file.exists():
             file.write_text(json.dumps(run_all()), encoding="utf-8")
     found = json.loads(file.read_text(encoding="utf-8"))

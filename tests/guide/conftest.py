@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from sphinx.cmd.build import build_main
+from workers import locked, run_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -34,12 +34,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The HTML of the guide, from nothing, warnings being errors. Processes of one run share it."""
-    # With pytest-xdist each process has a folder of its own below that of the run.
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if base.name.startswith("popen-") else base
+    shared = run_folder(tmp_path_factory)
     html, log = shared / "guide-html", shared / "guide.log"
-    with (shared / "guide.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(log):
         if not log.exists():
             options = ["-q", "-W", "--keep-going", "-n", "-b", "html"]
             command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(html)]

@@ -1,4 +1,4 @@
-"""A small repository with three steps, in which everything that can happen to a file happens once."""
+"""The steps, built; and a small repository of three steps, in which everything that can happen to a file happens."""
 
 import sys
 from collections.abc import Callable
@@ -12,6 +12,8 @@ sys.path.insert(0, str(REPOSITORY / "steps"))
 import check  # noqa: E402
 import regions  # noqa: E402
 from assemble import Ladder  # noqa: E402
+from step import Workshop  # noqa: E402
+from workers import locked, run_folder  # noqa: E402
 
 FILES = {
     "LICENSE": "Do what you like.\n",
@@ -242,6 +244,18 @@ class Toy:
     def problems(self) -> str:
         """What the checker finds now, a line each."""
         return "\n".join(check.problems(self.root))
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """All steps, built: with -Werror, as `make step` does. Processes of one run share them."""
+    shop, built = Workshop(), run_folder(tmp_path_factory) / "steps-are-built"
+    with locked(built):
+        if not built.exists():
+            for index in range(-1, len(shop.ladder.steps)):
+                shop.build(index)
+            built.touch()
+    return shop
 
 
 @pytest.fixture

@@ -30,15 +30,6 @@ def run(command: list[str], **options: object) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def shop() -> Workshop:
-    """All steps, built: with -Werror, as `make step` does."""
-    shop = Workshop()
-    for index in range(-1, LAST + 1):
-        shop.build(index)
-    return shop
-
-
 @each_step
 def test_a_program_does_on_the_step_before_what_is_recorded(shop: Workshop, index: int) -> None:
     assert (LADDER.steps[index].folder / "before.txt").is_file()
@@ -55,6 +46,13 @@ def test_a_program_does_on_its_step_what_is_recorded(shop: Workshop, index: int)
 def test_what_earlier_steps_gave_stays(shop: Workshop, index: int) -> None:
     of = range(LAST + 1) if index == LAST else range(max(index - 1, 0), index + 1)
     assert " passed" in shop.test(index, *of)
+
+
+def test_what_all_steps_gave_is_there_with_each_device_in_a_process(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENREG_DRIVER", "process")
+    assert " passed" in shop.test(LAST, *range(LAST + 1))
 
 
 @each_step
@@ -78,7 +76,8 @@ def test_the_last_step_is_the_complete_backend(tmp_path: Path) -> None:
 
 
 def test_a_handed_out_tree_installs_in_a_clean_environment_and_runs(tmp_path: Path) -> None:
-    # One whose libraries have all their parts, and not yet a hundred operators: nothing of it is in the compiler cache.
+    # One whose libraries have all their parts, and which launches no kernels: without markers, no file of it is in the
+    # compiler cache.
     index = LADDER.find("04")
     out, clean = tmp_path / "project", tmp_path / "venv"
     LADDER.hand_out(index, out)
@@ -88,7 +87,7 @@ def test_a_handed_out_tree_installs_in_a_clean_environment_and_runs(tmp_path: Pa
     (packages / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     env |= {"PATH": f"{clean / 'bin'}:{Path(sys.executable).parent}:{env['PATH']}", "CCACHE_BASEDIR": str(tmp_path)}
-    env |= {"CCACHE_NOHASHDIR": "1"}
+    env |= {"CCACHE_NOHASHDIR": "1", "CMAKE_ARGS": "-DOPENREG_KERNELS=registry"}
     if shutil.which("ccache"):
         env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
     python = str(clean / "bin" / "python")

@@ -18,15 +18,6 @@ PROGRAM = REPOSITORY / "examples" / "toy_driver" / "first_tensor.py"
 RECORDED = REPOSITORY / "tests" / "recorded"
 
 
-@pytest.fixture(scope="module")
-def shop() -> Workshop:
-    """The steps of the level, built."""
-    shop = Workshop()
-    for name in ("03", "04"):
-        shop.build(shop.ladder.find(name))
-    return shop
-
-
 @pytest.fixture
 def toy(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The toy driver, built against the library of step 03, and chosen by its path."""

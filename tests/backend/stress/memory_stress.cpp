@@ -2,13 +2,14 @@
 //     memory_stress SECONDS SEED
 // Each block carries a byte that says whose it is. Whoever finds another byte in it has found a block that was used
 // again too early, or twice.
+#include "players.h"
+
 #include "device/device.h"
 #include "device/error.h"
 #include "memory/caching_allocator.h"
 #include "stream/current_stream.h"
 #include "stream/event.h"
 #include "stream/handle.h"
-#include "stream/pool.h"
 
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/DeviceGuard.h>
@@ -20,16 +21,16 @@
 #include <cstdlib>
 #include <mutex>
 #include <random>
-#include <thread>
 #include <vector>
 
 namespace {
 
 using openreg::kDeviceType;
+using stress::kDevices;
+using stress::kStreams;
+using stress::streams;
 
-constexpr int kThreads = 6;
-constexpr c10::DeviceIndex kDevices = 2;
-constexpr size_t kStreams = 3; // of each device; a stream is a thread of the simulator
+constexpr unsigned kThreads = 6;
 constexpr size_t kSample = 4096;
 constexpr size_t kMost =
     24; // blocks that one thread, or the table, holds: more than 64 MiB for all, far less than 2 GiB
@@ -42,7 +43,6 @@ struct Held {
   c10::Stream stream = openreg::defaultStream(0); // the last one that has written
 };
 
-std::vector<c10::Stream> streams[kDevices];
 std::mutex tableMutex;
 std::vector<Held> table; // blocks on their way from one thread to another
 std::atomic<long> allocated{0}, verified{0}, exhausted{0}, emptied{0}, passed{0};
@@ -185,20 +185,7 @@ class Player {
 } // namespace
 
 int main(int, char** argv) {
-  for (c10::DeviceIndex device = 0; device < kDevices; ++device) {
-    streams[device].push_back(openreg::defaultStream(device));
-    while (streams[device].size() < kStreams) {
-      streams[device].push_back(openreg::nextStream(device, 0));
-    }
-  }
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(argv[1]));
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < kThreads; ++i) {
-    threads.emplace_back([=, seed = static_cast<unsigned>(std::atoi(argv[2])) * 100 + i] { Player(seed).run(end); });
-  }
-  for (auto& thread : threads) {
-    thread.join();
-  }
+  stress::play<Player>(kThreads, argv);
   table.clear();
   openreg::emptyCache();
   for (c10::DeviceIndex device = 0; device < kDevices; ++device) {

@@ -1,11 +1,12 @@
 // Many threads copy tensors in all directions and layouts, and draw from the same generators. Run it under a sanitizer.
 //     tensor_stress SECONDS SEED
 // Each thread has tensors of its own; what they share is what the backend shares: streams, caches, pools, generators.
+#include "players.h"
+
 #include "device/device.h"
 #include "memory/caching_allocator.h"
 #include "random/generator.h"
 #include "stream/current_stream.h"
-#include "stream/pool.h"
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -19,19 +20,18 @@
 #include <cstdlib>
 #include <mutex>
 #include <random>
-#include <thread>
 #include <utility>
 #include <vector>
 
 namespace {
 
 using openreg::kDeviceType;
+using stress::kDevices;
+using stress::kStreams;
+using stress::streams;
 
-constexpr int kThreads = 4;
-constexpr c10::DeviceIndex kDevices = 2;
-constexpr size_t kStreams = 3;
+constexpr unsigned kThreads = 4;
 
-std::vector<c10::Stream> streams[kDevices];
 std::mutex drawnMutex;
 std::vector<std::pair<uint64_t, uint64_t>> drawn[kDevices]; // first block and number of blocks, of all threads
 std::atomic<long> copied{0}, crossed{0}, cast{0}, queued{0}, filled{0}, reserved{0};
@@ -127,20 +127,7 @@ class Player {
 int main(int, char** argv) {
   c10::register_privateuse1_backend("openreg"); // else PyTorch looks for pinned memory elsewhere
   at::set_num_threads(1);                       // the CPU's own threads are not built with the sanitizer
-  for (c10::DeviceIndex device = 0; device < kDevices; ++device) {
-    streams[device].push_back(openreg::defaultStream(device));
-    while (streams[device].size() < kStreams) {
-      streams[device].push_back(openreg::nextStream(device, 0));
-    }
-  }
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(argv[1]));
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < kThreads; ++i) {
-    threads.emplace_back([=, seed = static_cast<unsigned>(std::atoi(argv[2])) * 100 + i] { Player(seed).run(end); });
-  }
-  for (auto& thread : threads) {
-    thread.join();
-  }
+  stress::play<Player>(kThreads, argv);
   for (auto& ranges : drawn) {
     std::ranges::sort(ranges);
     for (size_t i = 1; i < ranges.size(); ++i) {

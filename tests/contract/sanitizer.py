@@ -1,0 +1,54 @@
+"""Builds a stress program with a sanitizer, runs it, and reads what it has counted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from . import header
+from .conftest import cmake_build
+
+SANITIZERS = pytest.mark.parametrize("sanitizer", ["thread", "address;undefined"], ids=["thread", "address"])
+
+
+def play(
+    source: Path,
+    build: str,
+    sanitizer: str,
+    command: tuple[str, ...],
+    environment: dict[str, str],
+    limit: float,
+    options: tuple[str, ...] = (),
+) -> dict[str, int]:
+    """Builds the programs of a folder and runs one of them; it must end well, and its sanitizer say nothing.
+
+    Args:
+        source: The folder, with a CMakeLists.txt.
+        build: How the folder below build/stress begins; the sanitizer's name is put behind it.
+        sanitizer: For OPENREG_SANITIZE.
+        command: The program's name and its arguments.
+        environment: What it needs besides ours, the sanitizers' options among it.
+        limit: Seconds.
+        options: More for CMake.
+
+    Returns:
+        What it has counted, by name: "ok name=number …" is its last word.
+    """
+    folder = header.ROOT / "build" / "stress" / f"{build}{sanitizer.replace(';', '-')}"
+    cmake_build(source, folder, f"-DOPENREG_SANITIZE={sanitizer}", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", *options)
+    program, *arguments = command
+    done = subprocess.run(
+        [str(folder / program), *arguments],
+        env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=limit,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
+    assert "Sanitizer" not in done.stderr
+    assert done.stdout.startswith("ok "), done.stdout
+    return {name: int(count) for name, _, count in (word.partition("=") for word in done.stdout.split()[1:])}
