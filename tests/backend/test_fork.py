@@ -293,10 +293,10 @@ def test_a_process_ends_promptly_with_its_own_status(program: ProgramFunction, c
 
 
 # A graph holds a Python object, and a thread of the engine destroys it: it waits inside the destructor for a byte, and
-# then has a good deal left to do. `Last` writes the byte when Python clears `sys`: from then on Python ends every other
-# thread that wants to run.
+# then takes a second, which is far longer than whoever doesn't wait for it needs. `Last` writes the byte when Python
+# clears `sys`: from then on Python ends every other thread that wants to run.
 IN_A_DESTRUCTOR = """
-import atexit, os, sys, threading, torch, torch_openreg
+import atexit, os, sys, threading, time, torch, torch_openreg
 
 wake, inside, over = os.pipe(), threading.Event(), threading.Event()
 
@@ -306,8 +306,7 @@ class Held:
     def __del__(self):
         inside.set()
         os.read(wake[0], 1)
-        for _ in range(1_000_000):
-            pass
+        time.sleep(1)
         over.set()
 
 class Last:
