@@ -415,6 +415,8 @@ def control(mutants: list[Mutant], of_contract: bool) -> str:
 def chosen(mutants: list[Mutant], names: list[str]) -> list[Mutant]:
     """The mutants that the command line names."""
     known = {mutant: {mutant.name, mutant.of, mutant.side} for mutant in mutants}
+    if any(" ".join(names) in of_mutant for of_mutant in known.values()):
+        names = [" ".join(names)]  # some mechanisms have two words, and make takes them apart
     if unknown := set(names).difference(*known.values()):
         sys.exit(f"mutants: none is called {', '.join(sorted(unknown))}, and none is a bug of it")
     return [mutant for mutant in mutants if not names or known[mutant].intersection(names)]

@@ -61,5 +61,7 @@ def serve() -> str:
 # At the end of the program the child runs off the end of this file: the interpreter shuts down as for any program.
 torch.set_num_threads(1)
 _program = serve()
+# PyTorch renews its autograd engine after a fork, under no lock: before a program's threads do so at once.
+torch.autograd.Variable._execution_engine.is_checkpoint_valid()
 sys.argv = ["program.py"]
 exec(compile(_program, "program.py", "exec"), {"__name__": "__main__"})

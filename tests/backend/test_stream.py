@@ -840,13 +840,15 @@ def test_threads_with_streams_of_their_own_do_not_disturb_each_other() -> None:
         call.result()
 
 
-def test_the_native_handle_is_the_drivers(device: str, gate: GateFunction) -> None:
+def test_the_native_handle_is_the_drivers(device: str, other_device: str, gate: GateFunction) -> None:
     x, ones, side = settled(0, 0, device=device), settled(1, 1, device=device), torch.Stream(device)
-    closed = gate(side)
+    closed = gate(index_of(other_device))
+    side.wait_event(openreg.default_stream(other_device).record_event())  # a gate would have to be told side's handle
     with side:
         x.copy_(ones)
         sim.ok(sim.lib.orMemsetAsync(sim.pointer(x.data_ptr()), 0x40, 4, handle(side)))  # the first element only
         y = x.clone()
+    openreg.default_stream(device).synchronize()  # had the handle been this stream's, the fill would be over now
     closed.open()
     with side:
         assert y.tolist() == [3.0039215087890625, 1]
@@ -1169,7 +1171,9 @@ def work(device):
         (x @ x).sum().backward()
 
 def child():
-    torch.set_num_threads(1)  # renews PyTorch's CPU thread pool after the fork, which two threads must not do at once
+    # After a fork PyTorch renews its CPU thread pool and its autograd engine, which two threads must not do at once.
+    torch.set_num_threads(1)
+    torch.autograd.Variable._execution_engine.is_checkpoint_valid()
     threads = [threading.Thread(target=work, args=(f"openreg:{index}",)) for index in (0, 1)]
     [thread.start() for thread in threads]
     work("openreg:1")
