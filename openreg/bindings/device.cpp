@@ -29,7 +29,7 @@ const Binding device([](pybind11::module_& module) {
       });
 
   module.def("_torch_version", [] { return TORCH_VERSION; });
-  module.def("_device_count", [] { return deviceCount(); }); // cannot throw
+  module.def("_device_count", torch::wrap_pybind_function([] { return deviceCount(); })); // a warning is Python's
   module.def("_device_count_ensure_non_zero", torch::wrap_pybind_function(deviceCountEnsureNonZero));
   module.def("_current_device", torch::wrap_pybind_function(currentDevice));
   module.def("_set_device", torch::wrap_pybind_function(setDevice), py::arg("device"));

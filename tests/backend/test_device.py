@@ -401,10 +401,52 @@ def test_without_a_driver_the_package_imports_and_the_error_names_it(program: Pr
     )
     first, *errors = said.splitlines()
     assert first == "False 0 False"
+    errors = [error for error in errors if error.startswith("17 ")]
     assert len(errors) == 3
     for error in errors:
         assert error.startswith("17 openreg: ") and error.endswith("[orErrorDriver]")
         assert "OPENREG_DRIVER is 'nonesuch'; expected 'sim', 'process', 'fake' or the path" in error
+
+
+def test_who_asks_whether_there_is_a_device_is_told_once_why_there_is_none(program: ProgramFunction) -> None:
+    said = program(
+        """
+        import warnings
+        for question in (torch.openreg.is_available, torch.openreg.device_count, torch.accelerator.is_available):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                question()
+            print(*(f"{it.category.__name__}: {it.message}" for it in caught))
+        """,
+        OPENREG_DRIVER="nonesuch",
+    )
+    first, *others = said.splitlines()
+    assert first.startswith(
+        "UserWarning: openreg: no device is available: orGetDeviceCount: OPENREG_DRIVER is 'nonesuch'"
+    )
+    assert others == ["", ""]
+
+
+def test_no_devices_are_an_answer_and_no_reason_to_warn(program: ProgramFunction) -> None:
+    assert program("print(torch.openreg.is_available())", OPENREG_SIM="devices=0") == "False\n"
+
+
+def test_the_autograd_engine_counts_the_devices_once(program: ProgramFunction) -> None:
+    code = """
+        loss = torch.ones(1, device="openreg", requires_grad=True).sum()
+        sim.lib.orSimFailCall(b"orGetDeviceCount", {n}, sim.errors["orErrorTimedOut"])
+        for _ in range(2):
+            try:
+                loss.backward()
+            except RuntimeError as error:
+                print(str(error).splitlines()[0], flush=True)
+    """
+    asserted = "static_cast<c10::DeviceIndex>(device_ready_queues_.size()) INTERNAL ASSERT FAILED"
+    # One of these calls is the engine's. If others fail, PyTorch may even crash: it trusts a count that it was told.
+    said = (program(code.replace("{n}", str(n)), status=None) for n in range(1, 9))
+    of_the_engine = next(it for it in said if asserted in it)
+    assert of_the_engine.count("UserWarning: openreg: no device is available: orGetDeviceCount: this call was to") == 1
+    assert of_the_engine.count(asserted) >= 2, "each backward pass fails, not only the one that counted"
 
 
 def test_a_setting_of_the_simulator_that_is_not_understood_is_named(program: ProgramFunction) -> None:

@@ -149,7 +149,9 @@ def test_a_forked_child_may_ask_about_the_device_and_seed(program: ProgramFuncti
         print(torch.openreg.is_initialized(), torch.openreg._is_in_bad_fork())
     """)
     )
-    assert said.splitlines() == [
+    warning = "UserWarning: openreg: no device is available: orGetDeviceCount: this process was forked from one that"
+    assert said.count(warning) == said.count("Warning") == 1
+    assert [line for line in said.splitlines() if line in ("child: 0", "True False") or line.startswith("(")] == [
         "(False, 0, False, True, device(type='openreg', index=0), (1,), True)",
         "child: 0",
         "True False",

@@ -21,7 +21,13 @@ c10::DeviceIndex toIndex(int number) {
 // LITERALINCLUDE START: DEVICE COUNT
 c10::DeviceIndex deviceCount() noexcept {
   int count = 0;
-  return orGetDeviceCount(&count) == orSuccess ? toIndex(count) : c10::DeviceIndex{0};
+  if (orGetDeviceCount(&count) != orSuccess) {
+    // A program that falls back to the CPU when there is no device is to learn why there is none.
+    TORCH_WARN_ONCE("openreg: no device is available: ", orGetLastErrorMessage());
+    (void)orGetLastError();
+    return 0;
+  }
+  return toIndex(count);
 }
 
 c10::DeviceIndex deviceCountEnsureNonZero() {

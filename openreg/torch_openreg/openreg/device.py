@@ -71,12 +71,15 @@ def is_initialized() -> bool:
 
 
 def is_available() -> bool:
-    """Whether there is a device. Starts nothing, and never raises."""
+    """Whether there is a device. Starts nothing, and never raises; see :func:`device_count`."""
     return device_count() > 0
 
 
 def device_count() -> int:
-    """Number of devices; 0 if the driver is missing or cannot tell. Starts nothing, and never raises."""
+    """Number of devices; 0, and once a warning why, if the driver is missing or cannot tell. Starts nothing.
+
+    Never raises, unless warnings are errors.
+    """
     return _C._device_count()
 
 
