@@ -72,11 +72,11 @@ def test_an_entry_of_the_contract_without_a_bug_is_named(seeding: ModuleType) ->
     ],
 )
 def test_a_bug_is_caught_and_what_is_none_survives(
-    seeding: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, put: str, state: str, why: str
+    seeding: ModuleType, monkeypatch: pytest.MonkeyPatch, put: str, state: str, why: str
 ) -> None:
     """What is no bug must not count as found: then a test that fails anyhow would count, too."""
     monkeypatch.setattr(seeding, "WORK", ROOT / "build" / "mutants" / "of-its-own-test")
-    mutant = replace(named(seeding, "peek-forgets"), name=tmp_path.name)
+    mutant = replace(named(seeding, "peek-forgets"), name=state.lower())
     mutant = replace(mutant, edits=(replace(mutant.edits[0], put=f"orError_t orPeekAtLastError(void) {{\n{put}"),))
     verdict = seeding.judge(mutant)
     assert (verdict.state, why in verdict.why) == (state, True), verdict.why
