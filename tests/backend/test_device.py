@@ -389,6 +389,8 @@ def test_without_devices_nothing_is_available_and_the_error_says_so(program: Pro
 def test_without_a_driver_the_package_imports_and_the_error_names_it(program: ProgramFunction) -> None:
     said = program(
         """
+        import warnings
+        warnings.simplefilter("ignore")
         print(torch.openreg.is_available(), torch.openreg.device_count(), torch.openreg.is_initialized())
         torch.manual_seed(3)
         for call in (torch.openreg.init, torch.openreg.synchronize, lambda: torch.empty(1, device="openreg")):
@@ -401,7 +403,6 @@ def test_without_a_driver_the_package_imports_and_the_error_names_it(program: Pr
     )
     first, *errors = said.splitlines()
     assert first == "False 0 False"
-    errors = [error for error in errors if error.startswith("17 ")]
     assert len(errors) == 3
     for error in errors:
         assert error.startswith("17 openreg: ") and error.endswith("[orErrorDriver]")

@@ -76,8 +76,8 @@ assert not torch.openreg.is_initialized()
     env = child_environment(OPENREG_DRIVER="fake")
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.count("UserWarning: openreg: no device is available: not implemented: orGetDeviceCount") == 1
-    assert done.stderr.count("Warning") == 1
+    warning, _ = done.stderr.splitlines()  # and the line of Python that asked
+    assert "UserWarning: openreg: no device is available: not implemented: orGetDeviceCount" in warning
 
 
 @pytest.mark.parametrize("code", NEED_DEVICES)
