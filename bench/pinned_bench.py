@@ -25,6 +25,14 @@ def copies() -> None:
             report(f"copy {text} {name}", figure * 1e6, "µs", cpu=cpu * 1e6)
 
 
+def columns() -> None:
+    """A column of a large matrix: what it costs is its own bytes, not the matrix's."""
+    device, column = torch.zeros(16384, 2048, device=DEVICE), torch.ones(16384)
+    host = torch.zeros(16384, 2048)
+    here, cpu = in_turns([lambda: device[:, 0].copy_(column), lambda: host[:, 0].copy_(column)], 50)
+    report("copy a column of 16384 x 2048 to the device", here * 1e6, "µs", cpu=cpu * 1e6, most=1000)
+
+
 def returns() -> None:
     """When the host goes on, though the copy is not done."""
     device = torch.zeros(1 << 26, dtype=torch.uint8, device=DEVICE)
@@ -65,5 +73,5 @@ def overlap() -> None:
 
 
 if __name__ == "__main__":
-    for part in (copies, returns, allocations, overlap):
+    for part in (copies, columns, returns, allocations, overlap):
         part()

@@ -8,16 +8,17 @@
 namespace openreg {
 
 // LITERALINCLUDE START: COPY ON DEVICE BYTES
-bool copyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
-  if (!sameBits(src, dst)) {
-    return false; // a cast, which takes a kernel that computes
+bool canCopyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
+  // A cast takes a kernel that computes.
+  return sameBytes(src, dst) || (sameBits(src, dst) && hasCopyKernel(dst.device().index()));
+}
+
+void copyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
+  if (!sameBytes(src, dst)) {
+    return launchCopy(src, dst);
   }
-  if (src.sizes() == dst.sizes() && src.strides() == dst.strides() && dst.is_non_overlapping_and_dense()) {
-    const auto stream = currentStreamHandle(dst.device().index());
-    check(orMemcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToDevice, stream));
-    return true;
-  }
-  return hasCopyKernel(dst.device().index()) && launchCopy(src, dst);
+  const auto stream = currentStreamHandle(dst.device().index());
+  check(orMemcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToDevice, stream));
 }
 // LITERALINCLUDE END: COPY ON DEVICE BYTES
 

@@ -50,4 +50,6 @@ c10::Allocator* allocator() {
   return &instance();
 }
 
+void recordStream(const c10::DataPtr&, c10::Stream) {} // orFree waits for all streams
+
 } // namespace openreg

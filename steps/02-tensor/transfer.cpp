@@ -13,7 +13,18 @@ namespace openreg {
 // LITERALINCLUDE START: COPY HOST TO DEVICE
 void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
   if (!sameBytes(src, dst)) {
-    return fromHost(src, dst);
+    // What travels are dense bytes of dst's type: the CPU casts, broadcasts and resolves the bits.
+    const auto dense = emptyDense(dst, dst.options().device(at::kCPU)).copy_(src);
+    if (sameBytes(dense, dst)) {
+      return copyHostToDevice(dense, dst, nonBlocking);
+    }
+    if (!canCopyOnDevice(dense, dst)) {
+      return copyRuns(dense, dst);
+    }
+    // Between dst's elements lies what belongs to others. The device writes its own, and nobody reads the others.
+    const auto arrived = emptyDense(dense, dst.options());
+    copyHostToDevice(dense, arrived, nonBlocking);
+    return copyOnDevice(arrived, dst);
   }
   const auto stream = currentStreamHandle(dst.device().index());
   // The driver decides whether the host memory lets it return early: pinned memory does, pageable memory does not.

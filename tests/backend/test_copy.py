@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -307,6 +307,56 @@ def test_a_copy_on_one_device_does_not_visit_the_host(gate: GateFunction) -> Non
     z = y.clone()
     closed.open()
     assert torch.equal(z.cpu(), torch.arange(24.0).view(4, 6).t())
+
+
+# ------------------------------------------------------------------------------------------- what lies between elements
+
+INTERLEAVED = """
+import threading, torch
+
+def write_interleaved(source, rows, width, rounds, dtype):
+    x = torch.zeros(rows, 2, width).to("openreg:0")
+    lost = []
+
+    def write(half):
+        with torch.Stream("openreg:0"):
+            for i in range(1, rounds + 1):
+                x[:, half].copy_(torch.full((rows, width), float(i), dtype=dtype).to(source))
+                if not (x.cpu()[:, half] == i).all():
+                    lost.append((half, i))
+
+    threads = [threading.Thread(target=write, args=(half,)) for half in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not lost, f"{len(lost)} of {2 * rounds} writes were lost, the first of them (half, round) {lost[0]}"
+"""
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=name)
+@pytest.mark.parametrize("source", ["cpu", "openreg:1"])
+def test_two_threads_write_interleaved_slices_and_lose_nothing(source: str, dtype: torch.dtype) -> None:
+    space: dict[str, Any] = {}
+    exec(INTERLEAVED, space)
+    space["write_interleaved"](source, 1 << 17, 1, 30, dtype)
+
+
+@pytest.mark.parametrize("source", ["cpu", "openreg:1"])
+def test_two_threads_write_interleaved_slices_without_a_copy_kernel(source: str, program: ProgramFunction) -> None:
+    program(f"{INTERLEAVED}\nwrite_interleaved({source!r}, 2048, 128, 8, torch.float32)\n", OPENREG_SIM="kernels=0")
+
+
+def test_a_strided_copy_between_devices_does_not_wait(gate: GateFunction) -> None:
+    x = values(24, torch.float32).to("openreg:0").view(4, 6)
+    y = torch.zeros(12, 8, dtype=torch.float64).to("openreg:1")
+    closed = gate(0)
+    y[::2, 1::2].copy_(x.t())
+    assert closed.waiting == 1
+    closed.open()
+    expected = torch.zeros(12, 8, dtype=torch.float64)
+    expected[::2, 1::2] = values(24, torch.float32).view(4, 6).t()
+    assert torch.equal(y.cpu(), expected)
 
 
 # --------------------------------------------------------------------------------------------- the current device

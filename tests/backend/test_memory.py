@@ -173,6 +173,32 @@ def test_a_recorded_block_is_used_again_when_all_its_streams_have_passed(device:
     assert memory(3 * MIB, device).data_ptr() == where
 
 
+@pytest.mark.parametrize(
+    "grow",
+    [
+        lambda x: x.resize_(2 * MIB),
+        lambda x: x.untyped_storage().resize_(2 * MIB),
+        lambda x: x.set_(x.untyped_storage(), 0, (2 * MIB,), (1,)),
+    ],
+    ids=["resize_", "storage.resize_", "set_"],
+)
+def test_what_is_copied_where_memory_grows_is_not_overwritten_before(
+    device: str, gate: GateFunction, grow: Callable[[torch.Tensor], object]
+) -> None:
+    x = torch.ones(MIB, dtype=torch.uint8, device=device)
+    openreg.synchronize(device)
+    side = torch.Stream(device)
+    closed = gate(side)
+    with side:
+        grow(x)  # queues a copy of the contents, and drops the old memory
+    other = torch.full((MIB,), 7, dtype=torch.uint8, device=device)  # of the default stream, as the old memory was
+    openreg.default_stream(device).synchronize()
+    closed.open()
+    side.synchronize()
+    assert torch.equal(x.view(-1)[:MIB].cpu(), torch.ones(MIB, dtype=torch.uint8))
+    assert int(other[0]) == 7
+
+
 def test_the_own_stream_need_not_be_recorded(device: str, gate: GateFunction) -> None:
     gate(index_of(device))
     x = memory(1000, device)
@@ -500,6 +526,75 @@ def test_running_out_waits_for_the_streams_that_use_freed_memory(program: Progra
         assert torch.accelerator.memory_stats(0)["num_sync_all_streams"] == 1
     """,
         OPENREG_SIM="memory=32MiB",
+    )
+
+
+def test_what_comes_into_the_cache_meanwhile_is_given_back_too(program: ProgramFunction) -> None:
+    program(
+        """
+        MIB = 1 << 20
+        memory = lambda size: torch.empty(size * MIB, dtype=torch.uint8, device="openreg")
+        cached, kept = memory(20), memory(60)
+        del cached
+        gate = sim.gate(sim.default_stream(0))
+        gate.wait_for(1)
+        call = Call(lambda: memory(70))
+        assert call.blocks(), "it gives 20 MiB back to the driver, which waits for the device"
+        del kept  # too late for this round, and without it 70 MiB are not there
+        gate.open()
+        assert call.result().nbytes == 70 * MIB
+        assert torch.openreg.memory_stats(0)["num_ooms"] == 0
+    """,
+        OPENREG_SIM="memory=100MiB",
+    )
+
+
+def test_what_another_thread_is_giving_back_is_waited_for(program: ProgramFunction) -> None:
+    program(
+        """
+        MIB = 1 << 20
+        def memory(size):
+            with torch.Stream("openreg"):  # which gets nothing of what the others have cached
+                return torch.empty(size * MIB, dtype=torch.uint8, device="openreg")
+        cached = memory(90)
+        del cached
+        gate = sim.gate(sim.default_stream(0))
+        gate.wait_for(1)
+        first = Call(lambda: memory(40))
+        assert first.blocks(), "it gives 90 MiB back"
+        second = Call(lambda: memory(50))
+        assert second.blocks(), "neither in the cache nor with the driver, and yet not gone"
+        gate.open()
+        assert (first.result().nbytes, second.result().nbytes) == (40 * MIB, 50 * MIB)
+    """,
+        OPENREG_SIM="memory=100MiB",
+    )
+
+
+def test_two_threads_near_the_limit_do_not_run_out(program: ProgramFunction) -> None:
+    program(
+        """
+        streams = [torch.Stream("openreg") for _ in range(4)]
+        sim.lib.orSimSetDelay(0, 1000, 0)  # so that giving memory back, which waits for the device, takes its time
+        failed = []
+        def work(k):
+            try:
+                for i in range(100):
+                    with streams[2 * k + i % 2]:
+                        x = torch.empty(45 << 20, dtype=torch.uint8, device="openreg")
+                        x[:8].fill_(1)
+                        del x
+            except torch.OutOfMemoryError as error:
+                failed.append(error)
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed, failed[0]
+        assert torch.openreg.memory_stats(0)["num_alloc_retries"] > 0
+    """,
+        OPENREG_SIM="memory=100MiB",
     )
 
 

@@ -2,20 +2,9 @@
 #pragma once
 
 #include <c10/core/Allocator.h>
-#include <c10/core/Stream.h>
 #include <c10/macros/Export.h>
 
 namespace openreg {
-
-/**
- * @brief Tells that `stream` works on memory that was allocated for another: it stays untouched after its tensor is
- *        gone until the stream has done what is queued by then. Does not block.
- *
- * Memory that is not from this allocator (and so is not used again by it) is left alone.
- * @throws c10::ValueError if the stream is not of this backend.
- * @throws c10::AcceleratorError if the device has failed.
- */
-C10_EXPORT void recordStream(const c10::DataPtr& data, c10::Stream stream);
 
 /**
  * @brief Limits what this process may reserve of a device's memory. Frees nothing by itself.

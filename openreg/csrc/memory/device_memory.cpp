@@ -7,9 +7,12 @@
 #include "stream/event.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace openreg {
 namespace {
+
+using OwnedEvent = std::unique_ptr<std::remove_pointer_t<orEvent_t>, decltype(&orEventDestroy)>;
 
 // LITERALINCLUDE START: POISON
 // In the order of the block's stream, so that work queued before it still finds the contents. Hold no lock: where a
@@ -31,24 +34,26 @@ DeviceMemory::DeviceMemory(c10::DeviceIndex device)
 Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
   const auto size = roundSize(requested);
   std::unique_lock lock(mutex_);
-  reusePassed(pending_, lock);
+  reusePassed(pending_);
   auto& from = pool(stream, isSmall(size));
   auto* block = from.take(size);
-  block = block != nullptr ? block : grow(from, segmentSize(size), size);
-  if (block == nullptr) {
+  auto error = block != nullptr ? orSuccess : grow(from, segmentSize(size), size, block);
+  if (error == orErrorMemoryAllocation) {
     stats_.num_alloc_retries += 1;
     lock.unlock();
-    emptyCache();
+    const std::lock_guard releasing(release_);
     lock.lock();
-    block = from.take(size); // another thread may have freed one meanwhile
-    block = block != nullptr ? block : grow(from, segmentSize(size), size);
-    block = block != nullptr ? block : grow(from, size, size); // what fits does not fail for being rounded up
+    error = makeRoom(from, size, block, lock);
   }
-  if (block == nullptr) {
+  if (error == orErrorMemoryAllocation) {
     stats_.num_ooms += 1;
     const auto why = shortage(requested);
     lock.unlock();
     throwOutOfMemory(why);
+  }
+  if (error != orSuccess) {
+    lock.unlock();
+    throwError(error);
   }
   block->requested = requested;
   countAllocated(stats_, *block, kMore);
@@ -59,19 +64,38 @@ Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
   return block;
 }
 
-Block* DeviceMemory::grow(Pool& pool, size_t segment, size_t size) {
+// What is given back here another thread may take before this one, and what others free meanwhile comes into the cache.
+// So this one gives up only if, under one lock, nothing is cached that could go and the driver has nothing.
+orError_t DeviceMemory::makeRoom(Pool& pool, size_t size, Block*& block, std::unique_lock<std::mutex>& lock) {
+  bool released = true;
+  while (released) {
+    auto error = release(released, lock);
+    if (error != orSuccess) {
+      return error;
+    }
+    block = pool.take(size);
+    error = block != nullptr ? orSuccess : grow(pool, segmentSize(size), size, block);
+    error = error != orErrorMemoryAllocation ? error : grow(pool, size, size, block); // no need to round up
+    if (error != orErrorMemoryAllocation) {
+      return error;
+    }
+  }
+  return orErrorMemoryAllocation;
+}
+
+orError_t DeviceMemory::grow(Pool& pool, size_t segment, size_t size, Block*& block) {
   const auto reserved = current(stats_.reserved_bytes);
   if (reserved > limit() || segment > limit() - reserved) {
-    return nullptr;
+    return orErrorMemoryAllocation;
   }
   void* data = nullptr;
   const auto error = orMalloc(&data, segment);
-  if (error == orErrorMemoryAllocation) {
+  if (error == orSuccess) {
+    block = pool.takeFrom(static_cast<char*>(data), segment, size);
+  } else if (error == orErrorMemoryAllocation) {
     (void)orGetLastError(); // not an error yet: the caller makes room
-    return nullptr;
   }
-  check(error);
-  return pool.takeFrom(static_cast<char*>(data), segment, size);
+  return error;
 }
 
 Pool& DeviceMemory::pool(orStream_t stream, bool small) {
@@ -106,43 +130,62 @@ void DeviceMemory::reuse(Block* block) {
   block->pool->put(block);
 }
 
-void DeviceMemory::reusePassed(Pending& pending, std::unique_lock<std::mutex>& lock) {
-  if (pending.empty()) {
-    return;
-  }
-  const auto passed = pending.takePassed();
-  lock.unlock();
-  std::ranges::for_each(passed, [](const Block* block) { poison(*block); });
-  lock.lock();
-  std::ranges::for_each(passed, [this](Block* block) { reuse(block); });
+void DeviceMemory::reusePassed(Pending& pending) {
+  std::ranges::for_each(pending.takePassed(), [this](Block* block) { reuse(block); });
 }
 // LITERALINCLUDE END: FREE BLOCK
 
 // LITERALINCLUDE START: RECORD STREAM
 void DeviceMemory::recordStream(Block* block, orStream_t stream, c10::DeviceIndex device) {
-  const std::lock_guard lock(mutex_);
-  const auto known = [stream](const Use& use) { return use.stream == stream; };
-  if (stream != block->pool->stream && std::ranges::none_of(block->uses, known)) {
-    block->uses.reserve(block->uses.size() + 1); // what can throw comes before there is an event to lose
-    block->uses.push_back({stream, createEvent(device, orEventDisableTiming)});
+  const auto known = [&] {
+    const auto recorded = [stream](const Use& use) { return use.stream == stream; };
+    return stream == block->pool->stream || std::ranges::any_of(block->uses, recorded);
+  };
+  std::unique_lock lock(mutex_);
+  if (known()) {
+    return;
   }
+  lock.unlock(); // creating an event may fail
+  OwnedEvent event(createEvent(device, orEventDisableTiming), &orEventDestroy);
+  lock.lock();
+  if (!known()) { // another thread may have been faster
+    block->uses.push_back({stream, event.get()});
+    event.release();
+  }
+  lock.unlock(); // before the event goes
 }
 // LITERALINCLUDE END: RECORD STREAM
 
 // LITERALINCLUDE START: GIVE BACK
 void DeviceMemory::emptyCache() {
-  const std::lock_guard releasing(release_);
-  std::unique_lock lock(mutex_);
+  bool released = false;
+  auto error = orSuccess;
+  {
+    const std::lock_guard releasing(release_);
+    std::unique_lock lock(mutex_);
+    error = release(released, lock);
+  }
+  check(error);
+}
+
+orError_t DeviceMemory::release(bool& released, std::unique_lock<std::mutex>& lock) {
   auto waiting = std::exchange(pending_, {});
-  stats_.num_sync_all_streams += 1;
-  lock.unlock();
-  waiting.wait();
-  lock.lock();
-  reusePassed(waiting, lock);
+  released = !waiting.empty();
+  if (released) {
+    stats_.num_sync_all_streams += 1;
+    lock.unlock();
+    waiting.wait();
+    lock.lock();
+    reusePassed(waiting);
+  }
   std::vector<Block*> segments;
   for (auto& [key, pool] : pools_) {
     std::ranges::copy(pool.takeSegments(), std::back_inserter(segments));
   }
+  if (segments.empty()) {
+    return orSuccess;
+  }
+  released = true;
   lock.unlock();
   // Nobody else knows these segments now. A thread that finds no memory meanwhile waits for release_ before it gives
   // up.
@@ -152,7 +195,8 @@ void DeviceMemory::emptyCache() {
     error = result == orSuccess ? error : result;
     delete segment;
   }
-  check(error);
+  lock.lock();
+  return error;
 }
 // LITERALINCLUDE END: GIVE BACK
 

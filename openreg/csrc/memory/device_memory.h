@@ -17,7 +17,8 @@ namespace openreg {
  * **Locks.** `mutex_` guards the data. Whoever holds it waits for nothing: not for the device, and not for Python's
  * GIL. For a thread that holds the GIL takes `mutex_` whenever a tensor dies, and the device may be about to run a
  * function of the host that needs the GIL. All waiting for the device is done under `release_`, which nobody takes in
- * order to free a tensor. The order is: the GIL, then `release_`, then `mutex_`.
+ * order to free a tensor. The order is: the GIL, then `release_`, then `mutex_`. An exception is made when both are let
+ * go: it may record where Python is, under the GIL.
  */
 class DeviceMemory {
  public:
@@ -57,9 +58,11 @@ class DeviceMemory {
  private:
   Pool& pool(orStream_t stream, bool small);
   size_t limit() const { return static_cast<size_t>(fraction_ * static_cast<double>(total_)); }
-  Block* grow(Pool& pool, size_t segment, size_t size);
+  orError_t grow(Pool& pool, size_t segment, size_t size, Block*& block);
+  orError_t makeRoom(Pool& pool, size_t size, Block*& block, std::unique_lock<std::mutex>& lock);
+  orError_t release(bool& released, std::unique_lock<std::mutex>& lock);
   void reuse(Block* block);
-  void reusePassed(Pending& pending, std::unique_lock<std::mutex>& lock);
+  void reusePassed(Pending& pending);
   void report(const void* data, int64_t change) const;
   Shortage shortage(size_t asked) const;
 

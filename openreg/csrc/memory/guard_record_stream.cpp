@@ -1,6 +1,6 @@
 // record_stream, as PyTorch's own code asks for it: the autograd engine, where a gradient crosses streams.
 #include "device/guard.h"
-#include "memory/caching_allocator.h"
+#include "memory/allocator.h"
 
 namespace openreg {
 

@@ -1,5 +1,5 @@
 // Tensor.record_stream().
-#include "memory/caching_allocator.h"
+#include "memory/allocator.h"
 
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>

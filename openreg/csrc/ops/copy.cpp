@@ -17,17 +17,15 @@ namespace {
 // LITERALINCLUDE START: COPY DEVICE TO DEVICE
 void copyDeviceToDevice(const at::Tensor& src, const at::Tensor& dst) {
   if (src.device() == dst.device()) {
-    // Elements are copied in no particular order, so what overlaps would get either value.
-    at::assert_no_internal_overlap(dst);
-    at::assert_no_partial_overlap(dst, src);
-    if (copyOnDevice(src, dst)) {
-      return;
+    at::assert_no_partial_overlap(dst, src); // else the result would depend on the order in which elements are copied
+    if (canCopyOnDevice(src, dst)) {
+      return copyOnDevice(src, dst);
     }
-  } else if (sameBytes(src, dst)) {
+  } else if (canCopyAcrossDevices(src, dst)) {
     return copyAcrossDevices(src, dst);
   }
-  // A change of type or strides between devices, or a driver without the kernel.
-  fromHost(toHost(src), dst);
+  // A driver that lacks a kernel for it.
+  copyHostToDevice(toHost(src), dst, /*nonBlocking=*/false);
 }
 // LITERALINCLUDE END: COPY DEVICE TO DEVICE
 
@@ -47,6 +45,7 @@ at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& dst, bool nonBlock
   if (dst.numel() == 0) {
     return dst;
   }
+  at::assert_no_internal_overlap(dst); // elements are copied in no particular order
   const bool fromDevice = src.device().type() == kDeviceType;
   const bool toDevice = dst.device().type() == kDeviceType;
   if (fromDevice && toDevice) {
@@ -54,7 +53,6 @@ at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& dst, bool nonBlock
   } else if (fromDevice && dst.is_cpu()) {
     copyDeviceToHost(src, dst, nonBlocking);
   } else if (toDevice && src.is_cpu()) {
-    at::assert_no_internal_overlap(dst);
     copyHostToDevice(src, dst, nonBlocking);
   } else {
     // Another accelerator: only the host can speak to both.

@@ -1,4 +1,4 @@
-// Copies that never leave the device.
+// Copies that the devices do themselves.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,17 +19,27 @@ inline bool sameBytes(const at::Tensor& src, const at::Tensor& dst) {
 // LITERALINCLUDE END: SAME BITS
 
 /**
- * @brief Queues a copy between tensors of one device, of any strides. Does not block.
- * @param src Tensor of the sizes of `dst`; the two do not overlap.
- * @param dst Tensor of the same device, which does not overlap itself.
- * @return False if nothing was done because this needs a kernel that the driver lacks.
+ * @brief Whether the device of `dst` can copy into it from a tensor like `src`, or this needs a kernel that its driver
+ *        lacks. `src` may still be elsewhere.
  */
-bool copyOnDevice(const at::Tensor& src, const at::Tensor& dst);
+bool canCopyOnDevice(const at::Tensor& src, const at::Tensor& dst);
 
 /**
- * @brief Queues a copy of equally laid out, dense tensors from one device to another. Does not block.
+ * @brief Queues a copy between tensors of one device, of any strides. Does not block.
+ * @param src Tensor of the sizes of `dst`; the two do not overlap, and canCopyOnDevice().
+ * @param dst Tensor of the same device, which does not overlap itself.
+ */
+void copyOnDevice(const at::Tensor& src, const at::Tensor& dst);
+
+/** @brief Whether the two devices can copy from `src` to `dst`, or this needs a kernel that the driver lacks. */
+bool canCopyAcrossDevices(const at::Tensor& src, const at::Tensor& dst);
+
+/**
+ * @brief Queues a copy from one device to another, of any strides. Does not block.
  *
  * Ordered after the work on the current streams of both devices, and before what is queued on either later.
+ * @param src Tensor of the sizes of `dst`; canCopyAcrossDevices().
+ * @param dst Tensor of another device, which does not overlap itself.
  */
 void copyAcrossDevices(const at::Tensor& src, const at::Tensor& dst);
 

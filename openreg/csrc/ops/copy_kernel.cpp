@@ -22,10 +22,13 @@ bool hasCopyKernel(c10::DeviceIndex device) {
 // LITERALINCLUDE END: HAS COPY KERNEL
 
 // LITERALINCLUDE START: LAUNCH COPY
-bool launchCopy(const at::Tensor& src, const at::Tensor& dst) {
+void launchCopy(const at::Tensor& src, const at::Tensor& dst) {
   const auto dims = static_cast<int>(dst.dim());
-  if (dims > kernels::kMaxDims) {
-    return false;
+  if (dims > kernels::kMaxDims) { // more than the arguments have room for
+    for (int64_t i = 0; i < dst.size(0); ++i) {
+      launchCopy(src.select(0, i), dst.select(0, i));
+    }
+    return;
   }
   kernels::CopyArgs args{};
   args.dst = dst.mutable_data_ptr();
@@ -44,7 +47,6 @@ bool launchCopy(const at::Tensor& src, const at::Tensor& dst) {
           offsetof(kernels::CopyArgs, src), orAccessRead, dims, args.sizes, args.srcStrides, args.elementSize),
   };
   launch(copyKernel, dst.device().index(), args, pointers);
-  return true;
 }
 // LITERALINCLUDE END: LAUNCH COPY
 

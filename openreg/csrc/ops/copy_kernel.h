@@ -15,8 +15,7 @@ bool hasCopyKernel(c10::DeviceIndex device);
  * @brief Queues a copy between tensors of any strides on the current stream. Does not block.
  * @param src Tensor of the sizes and element size of `dst`.
  * @param dst Tensor on a device that hasCopyKernel().
- * @return False, with nothing queued, if the tensors have more dimensions than the kernel takes.
  */
-bool launchCopy(const at::Tensor& src, const at::Tensor& dst);
+void launchCopy(const at::Tensor& src, const at::Tensor& dst);
 
 } // namespace openreg

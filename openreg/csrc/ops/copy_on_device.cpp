@@ -15,15 +15,18 @@ const KernelFamily kCast("cast");
 const KernelFamily kConjugate("conj");
 const KernelFamily kNegate("neg");
 
-/// Queues a copy that changes the type of the elements, or what the conjugate and negative bits say about them.
-bool launchCast(const at::Tensor& src, const at::Tensor& dst) {
-  const bool conjugates = src.is_conj() != dst.is_conj();
-  const bool negates = src.is_neg() != dst.is_neg();
-  const auto& family = conjugates ? kConjugate : negates ? kNegate : kCast;
-  if ((conjugates && negates) || !findKernelDType(dst.scalar_type()) ||
-      family.find(src.scalar_type(), dst.device().index()) == nullptr) {
-    return false; // by way of the host
-  }
+/// What changes the type of the elements, or what the conjugate and negative bits say about them.
+const KernelFamily& castFamily(const at::Tensor& src, const at::Tensor& dst) {
+  return src.is_conj() != dst.is_conj() ? kConjugate : src.is_neg() != dst.is_neg() ? kNegate : kCast;
+}
+
+bool canCast(const at::Tensor& src, const at::Tensor& dst) {
+  const bool both = src.is_conj() != dst.is_conj() && src.is_neg() != dst.is_neg();
+  return !both && findKernelDType(dst.scalar_type()) &&
+         castFamily(src, dst).find(src.scalar_type(), dst.device().index()) != nullptr;
+}
+
+void launchCast(const at::Tensor& src, const at::Tensor& dst) {
   const auto iter = at::TensorIteratorConfig()
                         .add_output(dst)
                         .add_const_input(src)
@@ -32,24 +35,29 @@ bool launchCast(const at::Tensor& src, const at::Tensor& dst) {
                         .set_check_mem_overlap(false) // copyDeviceToDevice has
                         .build();
   // The source's type holds all its values, so each is rounded once: when it is stored.
-  launchElementwise(family, iter, src.scalar_type());
-  return true;
+  launchElementwise(castFamily(src, dst), iter, src.scalar_type());
 }
 // LITERALINCLUDE END: CAST
 
 } // namespace
 
 // LITERALINCLUDE START: COPY ON DEVICE
-bool copyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
+bool canCopyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
+  if (!sameBits(src, dst)) {
+    return canCast(src, dst);
+  }
+  return sameBytes(src, dst) || hasCopyKernel(dst.device().index());
+}
+
+void copyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
   if (!sameBits(src, dst)) {
     return launchCast(src, dst);
   }
-  if (src.sizes() == dst.sizes() && src.strides() == dst.strides() && dst.is_non_overlapping_and_dense()) {
-    const auto stream = currentStreamHandle(dst.device().index());
-    check(orMemcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToDevice, stream));
-    return true;
+  if (!sameBytes(src, dst)) {
+    return launchCopy(src, dst);
   }
-  return hasCopyKernel(dst.device().index()) && launchCopy(src, dst);
+  const auto stream = currentStreamHandle(dst.device().index());
+  check(orMemcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToDevice, stream));
 }
 // LITERALINCLUDE END: COPY ON DEVICE
 

@@ -3,6 +3,7 @@
 
 #include "memory/allocator.h"
 #include "ops/deterministic.h"
+#include "stream/current_stream.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
@@ -21,6 +22,8 @@ void resizeStorage(const c10::Storage& storage, size_t size) {
   const c10::DeviceGuard guard(storage.device());
   auto data = allocator()->allocate(size);
   if (const auto kept = std::min(size, storage.nbytes())) {
+    // The copy is only queued, perhaps on another stream than the one that the old memory belongs to.
+    recordStream(storage.data_ptr(), currentStream(storage.device().index()));
     allocator()->copy_data(data.get(), storage.data(), kept);
   }
   // Nothing can throw from here on. The old memory goes when the old pointer does.

@@ -9,7 +9,6 @@
 #include "stream/handle.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty_like.h>
 
 namespace openreg {
 namespace {
@@ -35,12 +34,10 @@ bool canBeQueued(const at::Tensor& host) {
   return host.is_non_overlapping_and_dense() && isPinned(host.const_data_ptr());
 }
 
-// Uninitialised, laid out like `self`, its lazy bits included; dense if `self` has gaps.
-at::Tensor emptyLike(const at::Tensor& self, const at::TensorOptions& options) {
-  auto made = at::empty_like(self, options);
-  made._set_conj(self.is_conj());
-  made._set_neg(self.is_neg());
-  return made;
+// Whether the bytes of `src` can travel themselves; otherwise those of a copy do.
+bool canTravel(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
+  const bool ready = nonBlocking ? canBeQueued(src) : src.is_non_overlapping_and_dense() && sameBits(src, dst);
+  return ready && canCopyOnDevice(src, dst);
 }
 
 // Pinned memory stays pinned in the cache, so a model of many gigabytes must not pass through it.
@@ -51,25 +48,26 @@ constexpr size_t kMaxStagedBytes = size_t{1} << 20;
 
 // LITERALINCLUDE START: COPY HOST TO DEVICE
 void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
-  if (nonBlocking && !canBeQueued(src)) {
-    if (src.nbytes() <= kMaxStagedBytes) {
-      // What the caller writes into src from now on is not seen. The block goes back to the cache here and is used
-      // again when the copy is done.
-      const auto staged = emptyLike(src, src.options().pinned_memory(true)).copy_(src);
-      return copyHostToDevice(staged, dst, true);
+  // What travels are dense bytes. Casts and other strides are the device's work, behind the copy on the same stream.
+  auto dense = src;
+  if (!canTravel(src, dst, nonBlocking)) {
+    nonBlocking = nonBlocking && dst.nbytes() <= kMaxStagedBytes;
+    if (nonBlocking || !canTravel(src, dst, false)) {
+      // The CPU casts, broadcasts and resolves the bits. What the caller writes into src from now on is not seen. The
+      // block goes back to the cache at the end, and is used again when the copy is done.
+      dense = emptyDense(dst, dst.options().device(at::kCPU).pinned_memory(nonBlocking)).copy_(src);
     }
-    nonBlocking = false;
   }
-  if (sameBytes(src, dst)) {
-    return moveBytes(src, dst, nonBlocking);
+  if (sameBytes(dense, dst)) {
+    return moveBytes(dense, dst, nonBlocking);
   }
-  if (!nonBlocking) {
-    return fromHost(src, dst);
+  if (!canCopyOnDevice(dense, dst)) {
+    return copyRuns(dense, dst);
   }
-  // The bytes travel as they are. Casts and other strides are the device's work, behind the copy on the same stream.
-  const auto arrived = emptyLike(src, src.options().device(dst.device()));
-  moveBytes(src, arrived, true);
-  dst.copy_(arrived);
+  // Between dst's elements lies what belongs to others. The device writes its own, and nobody reads the others.
+  const auto arrived = emptyDense(dense, dense.options().device(dst.device()));
+  moveBytes(dense, arrived, nonBlocking);
+  copyOnDevice(arrived, dst);
 }
 // LITERALINCLUDE END: COPY HOST TO DEVICE
 
@@ -82,7 +80,7 @@ void copyDeviceToHost(const at::Tensor& src, const at::Tensor& dst, bool nonBloc
   if (!nonBlocking) {
     return intoHost(src, dst);
   }
-  const auto leaving = emptyLike(dst, dst.options().device(src.device()));
+  const auto leaving = emptyDense(dst, dst.options().device(src.device()));
   leaving.copy_(src);
   moveBytes(leaving, dst, true);
 }

@@ -12,7 +12,7 @@ namespace openreg {
  * @param src CPU tensor of the sizes of `dst`. May be changed as soon as this has returned, unless its memory is pinned
  *        and `nonBlocking` is set: then only when the copy is done.
  * @param dst Tensor of this backend that does not overlap itself.
- * @param nonBlocking Need not wait for the copy. Otherwise blocks until it is done.
+ * @param nonBlocking Need not wait for the copy. Otherwise blocks until the bytes have arrived on the device.
  */
 void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking);
 
