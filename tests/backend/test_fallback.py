@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import torch
 import torch_openreg  # noqa: F401
+from contract.harness import Call
 from torch.utils._pytree import tree_map
 
 from backend import own_operators as own_operators_module
@@ -568,14 +569,58 @@ def test_no_fallback_leaves_what_has_a_kernel_alone(device: str) -> None:
         assert x.cpu().tolist() == [1, 2]
 
 
-def test_no_fallback_ends_with_an_exception_and_nests() -> None:
+def refuses(device: str) -> bool:
+    """Whether an operator without a kernel is refused."""
+    try:
+        airy(on(device, matrix(3)))
+    except NotImplementedError:
+        return True
+    return False
+
+
+def test_no_fallback_ends_with_an_exception_and_nests(device: str) -> None:
     with pytest.raises(ZeroDivisionError), torch.openreg.no_fallback(), torch.openreg.no_fallback():
         raise ZeroDivisionError
-    assert torch.openreg.set_fallback(POLICY) == POLICY
+    assert not refuses(device)
     with torch.openreg.no_fallback():
         with torch.openreg.no_fallback():
             pass
-        assert torch.openreg.set_fallback("raise") == "raise"
+        assert refuses(device)
+    assert not refuses(device)
+
+
+def test_contexts_without_fallback_of_two_threads_may_overlap(device: str) -> None:
+    first, second = torch.openreg.no_fallback(), torch.openreg.no_fallback()
+    for enter_or_exit in (first.__enter__, second.__enter__, lambda: first.__exit__(None, None, None)):
+        Call(enter_or_exit).result()  # each in a thread of its own
+    assert refuses(device), "the second has not ended"
+    second.__exit__(None, None, None)
+    assert not refuses(device)
+
+
+def test_the_mode_and_the_contexts_are_two_settings(device: str) -> None:
+    with torch.openreg.no_fallback():
+        assert torch.openreg.set_fallback("raise") == POLICY
+        assert torch.openreg.set_fallback(POLICY) == "raise"
+        assert refuses(device)
+    assert not refuses(device)
+    torch.openreg.set_fallback("raise")
+    with torch.openreg.no_fallback():
+        pass
+    assert refuses(device)
+
+
+def test_threads_that_set_modes_leave_one_of_them(device: str) -> None:
+    modes = ("cpu", "device", "raise")
+
+    def set_all(first: int) -> list[str]:
+        return [torch.openreg.set_fallback(modes[(first + i) % 3]) for i in range(300)]
+
+    # Each call returns what another has set: of all that were set, only the last is not returned, and POLICY is.
+    calls = [Call(lambda first=first: set_all(first)) for first in range(3)]
+    before = [mode for call in calls for mode in call.result()]
+    last = torch.openreg.set_fallback(POLICY)
+    assert sorted([*before, last]) == sorted([*modes * 300, POLICY])
 
 
 def test_no_fallback_holds_in_the_backward_threads_too(device: str) -> None:

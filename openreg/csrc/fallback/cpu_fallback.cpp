@@ -13,8 +13,7 @@ namespace openreg {
 // LITERALINCLUDE START: CPU FALLBACK
 void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   checkSameDevice(op, *stack);
-  admitFallback(op.operator_name());
-  if (servesOnDevice()) {
+  if (admitFallback(op.operator_name()) == "device") {
     return deviceFallback(op, stack);
   }
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);

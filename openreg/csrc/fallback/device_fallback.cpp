@@ -20,7 +20,6 @@ namespace openreg {
 namespace {
 
 constexpr size_t kReplyBytes = size_t{16} << 10;
-std::atomic<bool> onDevice{false};
 
 /// One call of an operator.
 class Call {
@@ -278,14 +277,6 @@ void deviceFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   for (auto& result : results) {
     stack->push_back(std::move(result));
   }
-}
-
-bool serveOnDevice(bool value) {
-  return onDevice.exchange(value);
-}
-
-bool servesOnDevice() {
-  return onDevice.load(std::memory_order_relaxed);
 }
 
 } // namespace openreg

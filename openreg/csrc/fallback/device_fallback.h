@@ -4,8 +4,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
-#include <c10/macros/Export.h>
-
 namespace openreg {
 
 // LITERALINCLUDE START: DEVICE FALLBACK
@@ -22,12 +20,6 @@ namespace openreg {
  * @throws c10::Error of the device's type, with the operator, the device and the device's text.
  */
 void deviceFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
-
-/** @brief From now on the fallback serves operators on the device (true) or on the CPU. @return The setting before. */
-C10_EXPORT bool serveOnDevice(bool onDevice);
-
-/** @brief Whether the fallback serves operators on the device. Any thread. */
-bool servesOnDevice();
 // LITERALINCLUDE END: DEVICE FALLBACK
 
 } // namespace openreg

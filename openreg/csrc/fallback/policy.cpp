@@ -11,7 +11,8 @@ namespace {
 
 struct State {
   std::mutex mutex;
-  bool refuseAll = false;
+  std::string mode = "cpu";
+  int refusing = 0; // periods without fallback, of all threads
   std::unordered_set<c10::OperatorName> blocked;
   // Keyed by what the dispatcher has at hand: making a string for each call would cost more than counting.
   std::unordered_map<c10::OperatorName, int64_t> counts;
@@ -34,15 +35,18 @@ c10::OperatorName parse(const std::string& op) {
 } // namespace
 
 // LITERALINCLUDE START: ADMIT FALLBACK
-void admitFallback(const c10::OperatorName& op) {
+std::string admitFallback(const c10::OperatorName& op) {
   auto& s = state();
-  const std::lock_guard lock(s.mutex);
+  std::unique_lock lock(s.mutex);
+  const bool refused = s.refusing > 0 || s.mode == "raise";
+  if (!refused && !s.blocked.contains(op)) {
+    ++s.counts[op];
+    return s.mode;
+  }
+  lock.unlock(); // making an exception may take Python's GIL, and whoever holds that may wait for this lock
   TORCH_CHECK_NOT_IMPLEMENTED(
-      !s.refuseAll, "openreg: '", op, "' has no kernel for openreg, and falling back to the CPU is refused");
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      s.blocked.empty() || !s.blocked.contains(op), "openreg: '", op,
-      "' has no kernel for openreg, and its fallback to the CPU is blocked");
-  ++s.counts[op];
+      false, "openreg: '", op, "' has no kernel for openreg, and ",
+      refused ? "falling back to the CPU is refused" : "its fallback to the CPU is blocked");
 }
 // LITERALINCLUDE END: ADMIT FALLBACK
 
@@ -62,10 +66,22 @@ void resetFallbackCounts() {
   s.counts.clear();
 }
 
-bool refuseFallbacks(bool refuse) {
+std::string setFallbackMode(std::string mode) {
   auto& s = state();
   const std::lock_guard lock(s.mutex);
-  return std::exchange(s.refuseAll, refuse);
+  return std::exchange(s.mode, std::move(mode));
+}
+
+void beginNoFallback() {
+  auto& s = state();
+  const std::lock_guard lock(s.mutex);
+  ++s.refusing;
+}
+
+void endNoFallback() {
+  auto& s = state();
+  const std::lock_guard lock(s.mutex);
+  --s.refusing;
 }
 
 void blockFallback(const std::string& op, bool block) {

@@ -15,9 +15,10 @@ namespace openreg {
  * @brief Counts a call of an operator that has no kernel here, or refuses it.
  *
  * Any thread; settings and counts are the process's, because the backward pass runs in threads of the autograd engine.
+ * @return Who is to serve it: the mode.
  * @throws c10::NotImplementedError that names the operator, if it is blocked or all fallbacks are refused.
  */
-void admitFallback(const c10::OperatorName& op);
+std::string admitFallback(const c10::OperatorName& op);
 
 /** @brief Calls served by the fallback since the start or the last reset, by operator ("aten::sin.out"). */
 C10_EXPORT std::unordered_map<std::string, int64_t> fallbackCounts();
@@ -25,8 +26,17 @@ C10_EXPORT std::unordered_map<std::string, int64_t> fallbackCounts();
 /** @brief Sets all counts to zero. */
 C10_EXPORT void resetFallbackCounts();
 
-/** @brief From now on every fallback is refused (true) or served (false). @return The setting before. */
-C10_EXPORT bool refuseFallbacks(bool refuse);
+/** @brief Says who serves fallbacks from now on; "raise": nobody, they are refused. @return The mode before. */
+C10_EXPORT std::string setFallbackMode(std::string mode);
+
+/**
+ * @brief Refuses all fallbacks, whatever the mode, until endNoFallback() has been called as often as this.
+ *
+ * It counts: periods of several threads may overlap in any way, and a mode that each of them saved would come back
+ * wrong.
+ */
+C10_EXPORT void beginNoFallback();
+C10_EXPORT void endNoFallback();
 
 /** @brief From now on this operator's fallback is refused (true) or served (false). @param op Name as in
  * fallbackCounts(). */

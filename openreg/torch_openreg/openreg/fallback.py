@@ -39,19 +39,21 @@ def set_fallback(mode: str) -> str:
     """
     if mode not in ("cpu", "device", "raise"):
         raise ValueError(f"set_fallback: argument 'mode' is {mode!r}; expected 'cpu', 'device' or 'raise'")
-    refused = _C._refuse_fallbacks(mode == "raise")
-    on_device = _C._serve_on_device(mode == "device")
-    return "raise" if refused else "device" if on_device else "cpu"
+    return _C._set_fallback_mode(mode)
 
 
 @contextmanager
 def no_fallback() -> Iterator[None]:
-    """Context in which an operator without a kernel raises NotImplementedError, in all threads."""
-    before = set_fallback("raise")
+    """Context in which an operator without a kernel raises NotImplementedError, in all threads.
+
+    Contexts nest and overlap, in one thread and in several: fallbacks are served again when the last has ended. The
+    mode of :func:`set_fallback` is another setting, which this leaves alone.
+    """
+    _C._begin_no_fallback()
     try:
         yield
     finally:
-        set_fallback(before)
+        _C._end_no_fallback()
 
 
 def block_fallback(op: str, block: bool = True) -> None:
