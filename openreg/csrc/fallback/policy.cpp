@@ -39,14 +39,17 @@ std::string admitFallback(const c10::OperatorName& op) {
   auto& s = state();
   std::unique_lock lock(s.mutex);
   const bool refused = s.refusing > 0 || s.mode == "raise";
-  if (!refused && !s.blocked.contains(op)) {
+  const bool blocked = s.blocked.contains(op);
+  if (!refused && !blocked) {
     ++s.counts[op];
-    return s.mode;
   }
+  auto mode = s.mode;
   lock.unlock(); // making an exception may take Python's GIL, and whoever holds that may wait for this lock
   TORCH_CHECK_NOT_IMPLEMENTED(
-      false, "openreg: '", op, "' has no kernel for openreg, and ",
-      refused ? "falling back to the CPU is refused" : "its fallback to the CPU is blocked");
+      !refused, "openreg: '", op, "' has no kernel for openreg, and falling back to the CPU is refused");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      !blocked, "openreg: '", op, "' has no kernel for openreg, and its fallback to the CPU is blocked");
+  return mode;
 }
 // LITERALINCLUDE END: ADMIT FALLBACK
 
