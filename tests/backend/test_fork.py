@@ -182,6 +182,22 @@ def test_inherited_tensors_die_in_the_child_without_harm(program: ProgramFunctio
     assert said.splitlines() == ["freed", "child: 0"]
 
 
+# What leaves something behind in the parent that the end of a process would ask the device about.
+USES = {
+    "backward": "torch.ones(3, device='openreg:1', requires_grad=True).exp().sum().backward()",
+    "pinned-memory": "keep = torch.ones(9).pin_memory()",
+    "generator": "keep = torch.rand(3, device='openreg:1')",
+    "stream-and-event": "keep = torch.openreg.Stream(); keep = keep, keep.record_event()",
+    "work-on-a-stream": "with torch.openreg.Stream(): keep = torch.ones(9, device='openreg').exp()",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_forked_child_that_only_ends_says_nothing(program: ProgramFunction, use: str) -> None:
+    said = program(with_fork(f"{USES[use]}\nin_child(lambda: 'asked nothing')"), PYTHONWARNINGS="always")
+    assert said.splitlines() == ["asked nothing", "child: 0"]
+
+
 def test_a_fork_while_the_device_is_busy_does_not_hang_the_child(program: ProgramFunction) -> None:
     said = program(
         with_fork("""

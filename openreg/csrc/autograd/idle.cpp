@@ -27,8 +27,8 @@ at::Tensor nothingOn(c10::DeviceIndex device) {
 } // namespace
 
 void waitForIdleEngine() {
-  if (!engineHasRun()) {
-    return; // It has no threads yet, and a process that ends should not start any.
+  if (!engineHasRun() || inBadFork()) {
+    return; // There are no threads, or only the parent's, and a process that ends should not start any.
   }
   for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
     // Each thread does one thing after the other: when the marker has its turn, all before it is over.
