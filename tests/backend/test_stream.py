@@ -149,7 +149,7 @@ def test_a_device_that_is_none_is_refused(wrong: Any) -> None:
 
 
 def test_a_device_that_is_not_there_is_refused_by_pytorchs_own_class() -> None:
-    with pytest.raises(RuntimeError, match="openreg: device index 2 is out of range; expected 0 to 1"):
+    with pytest.raises(RuntimeError, match="openreg: The device index is out of range: expected 0 to 1, but got 2"):
         torch.Stream("openreg:2")
 
 
@@ -269,6 +269,67 @@ def test_contexts_nest_also_those_of_the_same_stream(device: str, other_device: 
         openreg.set_stream(torch.Stream(device))  # the context doesn't mind what happens inside
     assert openreg.current_stream(device) == openreg.default_stream(device)
     assert openreg.current_stream(other_device) == openreg.default_stream(other_device)
+    assert openreg.current_device() == 0
+
+
+# One object that is entered again before it is left: a context, or a stream of ours, which is a context itself.
+REENTERED: dict[str, Callable[[str], Any]] = {
+    "torch.openreg.stream": lambda device: openreg.stream(torch.Stream(device)),
+    "torch.openreg.Stream": openreg.Stream,
+}
+
+
+@pytest.mark.parametrize("name", REENTERED)
+def test_one_object_can_be_entered_while_it_is_entered(device: str, other_device: str, name: str) -> None:
+    before = torch.Stream(device)
+    openreg.set_stream(before)
+    openreg.set_device(other_device)
+    context = REENTERED[name](device)
+    with context as inside, openreg.stream(before), context:
+        with context:
+            assert openreg.current_stream() == inside
+        assert openreg.current_stream() == inside
+    assert openreg.current_stream(device) == before
+    assert openreg.current_device() == index_of(other_device)
+
+
+def put_back_after_two_threads(shared: Any, device: str) -> list[bool]:
+    """Whether each of two threads, of which the first to enter `shared` is the first to leave, has its own stream."""
+    inside, left = [threading.Event(), threading.Event()], threading.Event()
+
+    def work(me: int, wait_for: threading.Event) -> bool:
+        mine = torch.Stream(device)
+        openreg.set_stream(mine)
+        if me == 1:
+            inside[0].wait(30)
+        with shared:
+            inside[me].set()
+            wait_for.wait(30)  # the first in is the first out
+        left.set()
+        return openreg.current_stream(device) == mine
+
+    calls = [Call(lambda: work(0, inside[1])), Call(lambda: work(1, left))]
+    return [call.result() for call in calls]
+
+
+@pytest.mark.parametrize("name", REENTERED)
+def test_one_object_in_two_threads_puts_back_each_threads_own(device: str, name: str) -> None:
+    assert put_back_after_two_threads(REENTERED[name](device), device) == [True, True]
+
+
+def test_the_context_of_pytorchs_own_stream_mixes_threads_up(device: str) -> None:
+    assert put_back_after_two_threads(torch.Stream(device), device) == [False, False]
+
+
+@pytest.mark.parametrize("name", REENTERED)
+def test_an_object_that_could_not_be_entered_puts_nothing_back(device: str, name: str) -> None:
+    number = {"stream_id": 99, "device_index": index_of(device), "device_type": PRIVATEUSE1}
+    wrong = openreg.Stream(**number)
+    context = wrong if name == "torch.openreg.Stream" else openreg.stream(wrong)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="has no stream 99"), context:
+            raise AssertionError
+    assert openreg.current_stream(device) == openreg.default_stream(device)
     assert openreg.current_device() == 0
 
 

@@ -129,6 +129,13 @@ def set_device(device: torch.device | str | int) -> None:
 
 
 # LITERALINCLUDE START: DEVICE CONTEXT
+class _Before(threading.local):
+    """What a context puts back: a stack for each thread, because one object may be entered again before it is left."""
+
+    def __init__(self) -> None:
+        self.stack: list = []
+
+
 class device:  # noqa: N801 - the name that PyTorch looks for
     """Context in which a device is the calling thread's current one; the previous one comes back at its end.
 
@@ -142,16 +149,16 @@ class device:  # noqa: N801 - the name that PyTorch looks for
 
     def __init__(self, device: torch.device | str | int | None) -> None:
         self.idx = -1 if device is None else _device_index(device, "device")
-        self.prev_idx = -1
+        self._before = _Before()
 
     def __enter__(self) -> None:
         _lazy_init()
-        self.prev_idx = _C._exchange_device(self.idx)
+        self._before.stack.append(_C._exchange_device(self.idx))
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _C._exchange_device(self.prev_idx)
+        _C._exchange_device(self._before.stack.pop())
 
 
 # LITERALINCLUDE END: DEVICE CONTEXT

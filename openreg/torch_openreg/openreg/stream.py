@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
 
 import torch
 
 from torch_openreg import _C
 
-from .device import _device_index
+from .device import _Before, _device_index
 
 __all__ = [
     "Event",
@@ -41,6 +40,17 @@ class Stream(torch.Stream):
         if kwargs:
             return super().__new__(cls, priority=priority, **kwargs)
         return super().__new__(cls, torch.device("openreg", _device_index(device, "Stream")), priority=priority)
+
+    def __enter__(self) -> Stream:
+        context = stream(self)
+        context.__enter__()
+        vars(self).setdefault("_entered", _Before()).stack.append(context)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._entered.stack.pop().__exit__(kind, value, trace)
 
     def record_event(self, event: torch.Event | None = None) -> torch.Event:
         """Records an event behind the work queued so far, and returns it.
@@ -140,15 +150,22 @@ def set_stream(stream: torch.Stream | None) -> None:
     Raises:
         RuntimeError: If its device has no such stream.
     """
-    if stream is not None:
+    if stream is None:
+        return
+    device = _C._current_device()
+    try:
         torch.accelerator.set_stream(stream)
+    except Exception:
+        _C._set_device(device)  # PyTorch has changed it before it found that there is no such stream
+        raise
 
 
 class stream:  # noqa: N801 - the name that PyTorch looks for
     """Context in which a stream is the calling thread's current one, and its device the current device.
 
-    At its end the device's previous stream and the previous device come back. A stream is a context itself, but keeps
-    what was before in the object, where two threads get into each other's way.
+    At its end the device's previous stream and the previous device come back. One object may be entered again before it
+    is left, and by several threads. A :class:`Stream` is such a context itself. So is a :class:`torch.Stream`, but it
+    keeps what was before in the object, where two threads get into each other's way.
 
     Args:
         stream: Which one. None changes nothing.
@@ -156,19 +173,19 @@ class stream:  # noqa: N801 - the name that PyTorch looks for
 
     def __init__(self, stream: torch.Stream | None) -> None:
         self.stream = stream
-        self._before: Any = None
+        self._before = _Before()
 
     def __enter__(self) -> torch.Stream | None:
         if self.stream is not None:
-            device = _C._current_device()
-            self._before = torch.accelerator.current_stream(self.stream.device), device
+            before = torch.accelerator.current_stream(self.stream.device), _C._current_device()
             set_stream(self.stream)
+            self._before.stack.append(before)
         return self.stream
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.stream is not None:
-            before, device = self._before
+            before, device = self._before.stack.pop()
             set_stream(before)
             _C._set_device(device)
