@@ -1,9 +1,47 @@
-/* The extension module. Its only work is to exist under the name Python looks for: everything is in
- * libtorch_bindings.so, a library that other C++ code can link against too. */
+// The extension module. Its only work is to exist under the name Python looks for: everything is in
+// libtorch_bindings.so, a library that other C++ code can link against too. It is not linked to this file: loading it
+// runs its static initialisers, so PyTorch's version has to be compared before that.
 #include <Python.h>
+#include <dlfcn.h>
+#include <string.h>
+#include <torch/version.h>
 
-extern PyObject* initOpenRegModule(void);
+// LITERALINCLUDE START: VERSION FIRST
+// Returns whether the installed PyTorch is the one that this was compiled for; if not, an ImportError is set. Between
+// versions the classes of PyTorch's C++ change their layout, and functions go away.
+static int versionFits(void) {
+  PyObject* torch = PyImport_ImportModule("torch");
+  PyObject* version = torch == NULL ? NULL : PyObject_GetAttrString(torch, "__version__");
+  const char* text = version == NULL ? NULL : PyUnicode_AsUTF8(version);
+  // A build of a version has a name behind a plus sign: 2.13.0+cpu.
+  const int fits = text != NULL && strcspn(text, "+") == strlen(TORCH_VERSION) &&
+                   strncmp(text, TORCH_VERSION, strlen(TORCH_VERSION)) == 0;
+  if (text != NULL && !fits) {
+    PyErr_Format(
+        PyExc_ImportError,
+        "torch_openreg was built against torch %s, but torch %s is installed; "
+        "rebuild it with: pip install --no-build-isolation .",
+        TORCH_VERSION, text);
+  }
+  Py_XDECREF(version);
+  Py_XDECREF(torch);
+  return fits;
+}
 
 PyMODINIT_FUNC PyInit__C(void) {
-  return initOpenRegModule();
+  if (!versionFits()) {
+    return NULL;
+  }
+  // Found beside this file, in lib, and never closed: PyTorch keeps pointers into it.
+  void* library = dlopen("libtorch_bindings.so", RTLD_NOW | RTLD_LOCAL);
+  PyObject* (*init)(void) = NULL;
+  if (library != NULL) {
+    *(void**)&init = dlsym(library, "initOpenRegModule");
+  }
+  if (init == NULL) {
+    PyErr_SetString(PyExc_ImportError, dlerror());
+    return NULL;
+  }
+  return init();
 }
+// LITERALINCLUDE END: VERSION FIRST

@@ -6,16 +6,7 @@ touches no device.
 
 import torch
 
-from . import _C
-
-if _C._torch_version() != torch.__version__.split("+")[0]:
-    # Checked before anything of PyTorch's C++ is called: between versions its classes change their layout.
-    raise ImportError(
-        f"torch_openreg was built against torch {_C._torch_version()}, but torch {torch.__version__} is installed; "
-        "rebuild it with: pip install --no-build-isolation ."
-    )
-
-from . import openreg
+from . import _C, openreg
 
 # LITERALINCLUDE START: RENAME
 # The rename comes first: it fixes the name under which PyTorch looks for the module. It can be done once in a process.
