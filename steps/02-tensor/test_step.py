@@ -95,7 +95,7 @@ def test_out_of_memory_is_an_error_and_nothing_worse() -> None:
 
 
 def test_a_device_that_is_not_there_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="openreg: device index 2 is out of range; expected 0 to 1"):
+    with pytest.raises(RuntimeError, match="openreg: The device index is out of range: expected 0 to 1, but got 2"):
         torch.empty(1, device="openreg:2")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import warnings
 from collections.abc import Callable
@@ -78,7 +79,7 @@ OUT_OF_RANGE: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", OUT_OF_RANGE)
 def test_a_device_that_is_not_there_is_refused(name: str) -> None:
-    with pytest.raises(RuntimeError, match=r"^openreg: device index 9 is out of range; expected 0 to 1"):
+    with pytest.raises(RuntimeError, match=r"^openreg: The device index is out of range: expected 0 to 1, but got 9"):
         OUT_OF_RANGE[name]()
     assert accelerator.current_device_index() == 0
 
@@ -105,22 +106,35 @@ def test_synchronize_returns_when_the_work_is_done(device: str) -> None:
     assert y.tolist() == [3.0] * 1000
 
 
-@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
-def test_capability_lists_types_that_tensors_can_have(device: str) -> None:
-    types = accelerator.get_device_capability(device)["supported_dtypes"]
-    assert {
-        torch.float32,
-        torch.float64,
-        torch.float16,
-        torch.bfloat16,
-        torch.int64,
-        torch.bool,
-        torch.complex64,
-    } <= types
-    assert not types & {torch.qint8, torch.quint8, torch.quint4x2, torch.qint32}
-    for dtype in types:
-        x = torch.empty(3, dtype=dtype, device=device)
-        assert x.cpu().dtype == dtype
+def zeros_and_ones(dtype: torch.dtype, *shape: int) -> torch.Tensor:
+    """A tensor of the CPU, of any type, whose bytes are 0 or 1: they mean something in all of them."""
+    x = torch.empty(shape, dtype=dtype)
+    bits = torch.arange(x.untyped_storage().nbytes(), dtype=torch.uint8) % 3 % 2
+    x.untyped_storage().copy_(bits.untyped_storage())
+    return x
+
+
+def has_tensors_of(device: str, other_device: str, dtype: torch.dtype) -> bool:
+    """Whether the device stores elements of a type and copies them: as they lie, with strides, there and back."""
+    x = zeros_and_ones(dtype, 3, 5)
+    here = torch.empty(3, 5, dtype=dtype, device=device)
+    turned = torch.empty(5, 3, dtype=dtype, device=device).t()
+    there = torch.empty(3, 5, dtype=dtype, device=other_device)
+    there.copy_(turned.copy_(here.copy_(x)))
+    assert there.device == torch.device(other_device) and there.dtype == dtype
+    return all(bytes(it.cpu().contiguous().untyped_storage()) == bytes(x.untyped_storage()) for it in (turned, there))
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental", "ignore:torch.quantize")
+def test_capability_lists_the_types_that_tensors_can_have_and_no_other(device: str, other_device: str) -> None:
+    claimed = accelerator.get_device_capability(device)["supported_dtypes"]
+    possible = set()
+    for dtype in {it for it in vars(torch).values() if isinstance(it, torch.dtype)}:
+        with contextlib.suppress(RuntimeError):
+            if has_tensors_of(device, other_device, dtype):
+                possible.add(dtype)
+    assert claimed == possible
+    assert {torch.float32, torch.bfloat16, torch.int64, torch.uint32, torch.complex32, torch.bool} <= claimed
 
 
 # ---------------------------------------------------------------------- streams

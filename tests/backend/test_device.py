@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
+import torch_openreg
 from contract.harness import Call
 
-from .conftest import GateFunction, ProgramFunction
+from .conftest import GateFunction, ProgramFunction, child_environment
 
 
 def current() -> int:
@@ -104,7 +108,7 @@ def test_what_is_no_device_is_a_type_error(value: object) -> None:
 
 
 def test_a_tensor_on_a_device_that_is_not_there_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="openreg: device index 2 is out of range; expected 0 to 1"):
+    with pytest.raises(RuntimeError, match="openreg: The device index is out of range: expected 0 to 1, but got 2"):
         torch.empty(1, device="openreg:2")
     assert current() == 0
 
@@ -136,6 +140,37 @@ def test_one_context_object_can_be_used_again() -> None:
         with context:
             assert current() == 1
         assert current() == 0
+
+
+def test_one_context_object_can_be_entered_while_it_is_entered() -> None:
+    context = torch.openreg.device(1)
+    with context, torch.openreg.device(0), context:
+        with context:
+            assert current() == 1
+        assert current() == 1
+    assert current() == 0
+
+
+def test_one_context_object_in_two_threads_puts_back_each_threads_own_device() -> None:
+    context, inside, left = torch.openreg.device(1), [threading.Event(), threading.Event()], threading.Event()
+
+    def first() -> int:
+        with context:
+            inside[0].set()
+            inside[1].wait(30)
+        left.set()
+        return current()
+
+    def second() -> int:
+        torch.openreg.set_device(1)
+        inside[0].wait(30)
+        with context:
+            inside[1].set()
+            left.wait(30)  # the first in is the first out
+        return current()
+
+    calls = [Call(first), Call(second)]
+    assert [call.result() for call in calls] == [0, 1]
 
 
 def test_a_context_of_none_changes_nothing() -> None:
@@ -313,7 +348,7 @@ def test_torch_accelerator_sees_the_device_of_the_context() -> None:
 
 
 def test_torch_accelerator_refuses_a_device_that_is_not_there() -> None:
-    with pytest.raises(RuntimeError, match="openreg: device index 2 is out of range; expected 0 to 1"):
+    with pytest.raises(RuntimeError, match="openreg: The device index is out of range: expected 0 to 1, but got 2"):
         torch.accelerator.set_device_index(2)
     with pytest.raises(RuntimeError, match=r"orDeviceSynchronize.* 2.*orErrorInvalidDevice"):
         torch.accelerator.synchronize(2)
@@ -329,7 +364,7 @@ def test_the_capability_lists_what_the_device_has(device: str) -> None:
     types = torch.accelerator.get_device_capability(device)["supported_dtypes"]
     assert {torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64} <= types
     assert torch.quint8 not in types
-    with pytest.raises(RuntimeError, match="openreg: device index 2 is out of range"):
+    with pytest.raises(RuntimeError, match="openreg: The device index is out of range: expected 0 to 1, but got 2"):
         torch.accelerator.get_device_capability(2)
 
 
@@ -448,6 +483,31 @@ def test_the_autograd_engine_counts_the_devices_once(program: ProgramFunction) -
     of_the_engine = next(it for it in said if asserted in it)
     assert of_the_engine.count("UserWarning: openreg: no device is available: orGetDeviceCount: this call was to") == 1
     assert of_the_engine.count(asserted) >= 2, "each backward pass fails, not only the one that counted"
+
+
+def test_another_version_of_pytorch_is_refused_before_anything_is_registered() -> None:
+    code = """
+        import sys, torch
+        for version in sys.argv[1:]:
+            torch.__version__ = type(torch.__version__)(version)
+            try:
+                import torch_openreg
+            except ImportError as error:
+                print(error)
+            registered = torch._C._dispatch_has_kernel_for_dispatch_key("aten::empty.memory_format", "PrivateUse1")
+            print(registered, any("libtorch_openreg" in line for line in open("/proc/self/maps")))
+        torch.__version__ = version.split("1+")[0] + "+another.build"
+        import torch_openreg
+        print("imported")
+    """
+    ours = torch_openreg._C._torch_version()
+    others = ["9.9.9", ours[:-1], f"{ours}1", f"{ours}1+cpu"]
+    command = [sys.executable, "-c", textwrap.dedent(code), *others]
+    said = subprocess.run(command, env=child_environment(), capture_output=True, text=True, timeout=60, check=True)
+    expected = "torch_openreg was built against torch {}, but torch {} is installed; rebuild it with: {}"
+    rebuild = "pip install --no-build-isolation ."
+    refused = [line for it in others for line in (expected.format(ours, it, rebuild), "False False")]
+    assert said.stdout.splitlines() == [*refused, "imported"]
 
 
 def test_a_setting_of_the_simulator_that_is_not_understood_is_named(program: ProgramFunction) -> None:

@@ -411,7 +411,7 @@ def test_reserved_is_what_the_driver_gave(device: str) -> None:
 )
 def test_a_device_that_is_not_there_is_refused(call: Callable[[int], Any]) -> None:
     memory(1, "openreg")
-    with pytest.raises(RuntimeError, match=r"openreg: device index 9 is out of range; expected 0 to 1"):
+    with pytest.raises(RuntimeError, match=r"openreg: The device index is out of range: expected 0 to 1, but got 9"):
         call(9)
 
 

@@ -557,7 +557,7 @@ def test_a_generator_belongs_to_a_device(other_device: str) -> None:
     with torch.openreg.device(1):
         assert str(torch.Generator("openreg").device) == "openreg:1"
     assert made.initial_seed() == torch.Generator().initial_seed()
-    with pytest.raises(RuntimeError, match="device index 7 is out of range; expected 0 to 1"):
+    with pytest.raises(RuntimeError, match="openreg: The device index is out of range: expected 0 to 1, but got 7"):
         torch.Generator("openreg:7")
 
 

@@ -65,9 +65,10 @@ c10::DeviceIndex resolveIndex(c10::Device device) {
     return currentDevice();
   }
   const auto count = deviceCountEnsureNonZero();
+  // In the words of PyTorch's own devices, for which people search and programs look.
   TORCH_CHECK(
-      device.index() < count, "openreg: device index ", static_cast<int>(device.index()),
-      " is out of range; expected 0 to ", count - 1);
+      device.index() < count, "openreg: The device index is out of range: expected 0 to ", count - 1, ", but got ",
+      static_cast<int>(device.index()));
   return device.index();
 }
 
