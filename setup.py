@@ -13,6 +13,7 @@ import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from typing import NoReturn
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -20,19 +21,51 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 
 
-def check_torch() -> None:
-    """Stops with a sentence if the installed torch is not the one that pyproject.toml names."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = next(item for item in project["dependencies"] if item.startswith("torch=="))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+NEEDS = [*PROJECT["build-system"]["requires"], *PROJECT["project"]["dependencies"]]
+
+
+def need(package: str) -> str:
+    """What pyproject.toml says of a package: "setuptools>=77"."""
+    return next(item for item in NEEDS if item.startswith(package))
+
+
+def installed(package: str) -> str:
+    """The version of a package without the name of its build, or "none"."""
     try:
-        installed = metadata.version("torch").split("+")[0]
+        return metadata.version(package).split("+")[0]
     except metadata.PackageNotFoundError:
-        installed = "none"
-    if wanted != f"torch=={installed}":
-        raise SystemExit(
-            f"setup.py: needs {wanted}, but the installed torch is {installed}; run: pip install {wanted}\n"
-            "then: pip install --no-build-isolation ."
-        )
+        return "none"
+
+
+def setuptools_is_old() -> bool:
+    """Whether it would refuse pyproject.toml, with a sentence about licenses."""
+    major = installed("setuptools").split(".")[0]
+    return major.isdigit() and int(major) < int(need("setuptools").partition(">=")[2])
+
+
+def missing() -> list[str]:
+    """What the build needs and doesn't find, with what there is. --no-build-isolation means that pip doesn't look."""
+    found = [f"{need('setuptools')}, not {installed('setuptools')}"] if setuptools_is_old() else []
+    if shutil.which("cmake") is None:
+        found.append(f"{need('cmake')}, not none")
+    if need("torch==") != f"torch=={installed('torch')}":
+        found.append(f"{need('torch==')}, not {installed('torch')}")
+    return found
+
+
+def stop(lacking: list[str]) -> NoReturn:
+    """Ends with a sentence that says what to do."""
+    packages = " ".join(shlex.quote(item.partition(",")[0]) for item in lacking)
+    raise SystemExit(
+        f"setup.py: the build needs {'; '.join(lacking)}\n"
+        f"run: pip install {packages}\nthen: pip install --no-build-isolation ."
+    )
+
+
+def jobs() -> list[str]:
+    """How many compilers CMake may start at once. Make, which it takes where there is no Ninja, would start all."""
+    return [] if "CMAKE_BUILD_PARALLEL_LEVEL" in os.environ else ["--parallel", str(len(os.sched_getaffinity(0)))]
 
 
 class CMakeBuild(build_ext):
@@ -40,7 +73,8 @@ class CMakeBuild(build_ext):
 
     def run(self) -> None:
         """Builds into build/cmake, which stays, so that the next build compiles only what has changed."""
-        check_torch()
+        if lacking := missing():
+            stop(lacking)
         build = ROOT / "build" / "cmake"
         package = ROOT / "openreg" if self.inplace or self.editable_mode else Path(self.build_lib).resolve()
         configure = ["cmake", "-S", str(ROOT), "-B", str(build), f"-DPython_EXECUTABLE={sys.executable}"]
@@ -48,7 +82,7 @@ class CMakeBuild(build_ext):
         if shutil.which("ninja"):
             configure += ["-G", "Ninja"]
         subprocess.run(configure, check=True)
-        subprocess.run(["cmake", "--build", str(build), "--parallel"], check=True)
+        subprocess.run(["cmake", "--build", str(build), *jobs()], check=True)
         install = ["cmake", "--install", str(build), "--component", "lib", "--prefix", str(package)]
         subprocess.run(install, check=True)
 
@@ -58,6 +92,8 @@ class CMakeBuild(build_ext):
         return [str(path) for pattern in ("*.so", "openreg_executor") for path in built.rglob(pattern)]
 
 
+if setuptools_is_old():
+    stop(missing())
 setup(
     ext_modules=[Extension("torch_openreg._C", sources=[])],
     cmdclass={"build_ext": CMakeBuild},

@@ -12,10 +12,12 @@ import argparse
 import difflib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 from assemble import ROOT, Ladder, StepError, write
@@ -63,6 +65,12 @@ class Workshop:
     def chapter(self, index: int) -> str:
         """Return the path of the chapter that explains a step."""
         return f"docs/guide/{self.ladder.steps[index].chapter}.md"
+
+    def installation(self) -> str:
+        """Return the commands that install a tree that was handed out, also where nothing is installed yet."""
+        project = tomllib.loads((self.root / "pyproject.toml").read_text())
+        needs = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+        return f"pip install {' '.join(map(shlex.quote, needs))} && pip install --no-build-isolation ."
 
     def run(self, command: str | list[str], cwd: Path, site: Path | None = None) -> tuple[int, str]:
         """Run a program, or a line of shell, on a step; return its exit code and what it printed."""
@@ -182,7 +190,7 @@ def main() -> None:
         index = shop.ladder.find(given.step)
         if given.out:
             shop.ladder.hand_out(index, given.out)
-            return print(f"next: cd {given.out} && pip install --no-build-isolation . && python demo.py")
+            return print(f"next: cd {given.out} && {shop.installation()} && python demo.py")
         if given.red or given.record:
             shop.red(index)
         if given.red:

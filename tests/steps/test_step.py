@@ -205,7 +205,10 @@ def test_handing_out_says_how_to_go_on(toy: Toy) -> None:
     out = toy.root / "out"
     assert make(toy, "2", "--out", str(out)) == (
         0,
-        [f"next: cd {out} && pip install --no-build-isolation . && python demo.py"],
+        [
+            f"next: cd {out} && pip install thing==1.0 'toymaker>=7' && pip install --no-build-isolation ."
+            " && python demo.py"
+        ],
     )
     assert (out / "openreg/torch_openreg/stream.py").is_file()
 
