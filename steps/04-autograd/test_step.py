@@ -89,6 +89,18 @@ def test_an_exception_in_backward_arrives_and_leaves_the_device_usable() -> None
     torch.testing.assert_close(gradients("openreg:1"), gradients("cpu"))
 
 
+def test_a_model_that_moves_keeps_its_parameters() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4, bias=False), torch.nn.Tanh(), torch.nn.Linear(4, 4, bias=False))
+    model[2].weight = model[0].weight
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    model.to("openreg:1")
+    assert model[2].weight is model[0].weight is optimizer.param_groups[0]["params"][0]
+    model(torch.ones(2, 4, device="openreg:1")).square().sum().backward()
+    optimizer.step()
+    assert all((was != now.detach().cpu()).any() for was, now in zip(before, model.cpu().parameters(), strict=True))
+
+
 def test_openreg_is_the_accelerator() -> None:
     assert torch.accelerator.current_accelerator() == torch.device("openreg")
     assert torch.accelerator.device_count() == 2
