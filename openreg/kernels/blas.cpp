@@ -2,7 +2,9 @@
 #include "blas.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -29,6 +31,21 @@ void* openWithOneThread() {
   return library;
 }
 
+std::atomic<int> inside{0}; ///< Threads in the library.
+std::atomic<bool> closed{false};
+pid_t opener = 0;
+
+/// Registered after the library has been loaded, hence called before its destructor.
+void close() {
+  if (getpid() != opener) {
+    return; // In a forked child there are no kernels; a thread that was in there is so for ever.
+  }
+  closed.store(true);
+  for (int threads = inside.load(); threads != 0; threads = inside.load()) {
+    inside.wait(threads);
+  }
+}
+
 struct Opened {
   Blas functions{};
   std::string why;
@@ -43,6 +60,8 @@ struct Opened {
     get(library, functions.dgemm, "scipy_cblas_dgemm");
     get(library, functions.cgemm, "scipy_cblas_cgemm");
     get(library, functions.zgemm, "scipy_cblas_zgemm");
+    opener = getpid();
+    std::atexit(&close);
   }
 
   template <class Function>
@@ -60,6 +79,24 @@ const Blas* blas(const char*& why) {
   static const auto& opened = *new Opened; // Never destroyed: kernels may run until the process ends.
   why = opened.why.c_str();
   return opened.why.empty() ? &opened.functions : nullptr;
+}
+
+BlasCall::BlasCall() {
+  inside.fetch_add(1);
+  if (closed.load()) { // Either we see this, or close() sees us.
+    inside.fetch_sub(1);
+    inside.notify_all();
+    for (;;) {
+      pause(); // Until the process has ended.
+    }
+  }
+}
+
+BlasCall::~BlasCall() {
+  inside.fetch_sub(1);
+  if (closed.load()) {
+    inside.notify_all();
+  }
 }
 
 } // namespace openreg::kernels

@@ -37,4 +37,15 @@ struct Blas {
 /// The library, opened by the first product. Null if it cannot be; then `why` says what is missing.
 const Blas* blas(const char*& why);
 
+/// A thread may call the library as long as it has one of these. When the process ends nobody waits for the device, and
+/// the library's destructor would take its buffers away from under a running product: so the end waits for the threads
+/// that are in there, and nobody else gets in any more.
+class BlasCall {
+ public:
+  BlasCall();
+  ~BlasCall();
+  BlasCall(const BlasCall&) = delete;
+  BlasCall& operator=(const BlasCall&) = delete;
+};
+
 } // namespace openreg::kernels

@@ -126,6 +126,7 @@ struct FloatingGemm {
         &context, args.batch * product.panels(), product.grain(),
         [](void* state, int64_t begin, int64_t end) {
           const auto& self = *static_cast<const Product*>(state);
+          const BlasCall call;
           self.parts(begin, end, [&](auto... part) { multiply<T>(self, part...); });
         },
         &product);

@@ -50,6 +50,7 @@ void multiply(
           static_cast<int>(n), static_cast<int>(k), one, a.data, static_cast<int>(a.leading), b.data,
           static_cast<int>(b.leading), beta, c, static_cast<int>(leading));
     };
+    const BlasCall inside;
     const C one(1);
     const C beta(add ? 1 : 0);
     if constexpr (std::is_same_v<C, float>) {

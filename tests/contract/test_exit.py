@@ -75,6 +75,65 @@ STATES = {
     """,
 }
 
+# Device work of each kind, one piece of which is done when `work` returns and many of which are still to come.
+IN_FLIGHT = {
+    "matrix product": """
+        n = 384
+        a, b, c = (api.malloc(4 * n * n) for _ in range(3))
+        one, zero = struct.pack("<f12x", 1.0), bytes(16)
+        matrices = b"".join(struct.pack("<Qqqq", matrix, n, 1, 0) for matrix in (c, a, b))
+        args = matrices + struct.pack("<4qi4x", 1, n, n, n, 7) + one + zero
+        pointers = [(0, WRITE, 0, 4 * n * n), (32, READ, 0, 4 * n * n), (64, READ, 0, 4 * n * n)]
+        launch("gemm.float", args, pointers)
+    """,
+    "convolution": """
+        images, size = 4, 4 * 32 * 64 * 64
+        image, result, weight = api.malloc(images * size), api.malloc(images * size), api.malloc(4 * 32 * 32 * 9)
+        window = struct.pack("<18q", 1, 64, 64, 1, 64, 64, 1, 3, 3, 1, 1, 1, 0, 1, 1, 1, 1, 1)
+        args = struct.pack("<4Q4q", image, weight, result, 0, images, 1, 32, 32) + window
+        pointers = [(0, READ, 0, images * size), (8, READ, 0, 4 * 32 * 32 * 9), (16, WRITE, 0, images * size)]
+        launch("convolution.float", args, pointers)
+    """,
+    "sort": """
+        rows, size = 64, 4096
+        bytes_ = 4 * rows * size
+        values, indices, source = api.malloc(bytes_), api.malloc(2 * bytes_), api.malloc(bytes_)
+        args = struct.pack("<3Q4q4i", values, indices, source, rows, size, size, 1, 7, 0, 0, 1)
+        launch("sort", args, [(0, WRITE, 0, bytes_), (8, WRITE, 0, 2 * bytes_), (16, READ, 0, bytes_)])
+    """,
+    "copy": """
+        bytes_ = 16 << 20
+        device, host = api.pointer(api.malloc(bytes_)), api.pointer(api.malloc_host(bytes_))
+        work(lambda stream: lib.orMemcpyAsync(device, host, bytes_, lib.orMemcpyDefault, stream))
+    """,
+    "host function": """
+        import threading
+        called, never = threading.Event(), threading.Event()
+        def function():
+            called.set()
+            never.wait()
+        for stream in streams:
+            api.host_function(stream, function)
+        called.wait()
+    """,
+}
+
+WORK = """
+    import struct
+    streams = [api.stream() for _ in range(3)]
+    def work(submit):
+        for number in range(100):
+            for stream in streams:
+                api.ok(submit(stream))
+            if number == 0:
+                events = [api.record(stream) for stream in streams]
+        for event in events:
+            api.ok(lib.orEventSynchronize(event))
+    def launch(name, args, pointers):
+        kernel = api.kernel(name, module="openreg")
+        work(lambda stream: api.launch(kernel, args, pointers, stream))
+"""
+
 ENDS = {
     "end of the program": ("", 0),
     "sys.exit": ("sys.exit(3)", 3),
@@ -99,6 +158,29 @@ def test_a_process_ends_in_every_state(run_child: Any, state: str, end: str) -> 
     done = run_child(block(STATES[state]) + code, code_expected=status, timeout=20)
     assert done.stderr == ""
     assert time.monotonic() - start < 15, "it waited for a gate's deadline or for the delay"
+
+
+@pytest.fixture(scope="session")
+def lingering(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that holds up the end of the process, so that whoever goes on until then is seen."""
+    folder = tmp_path_factory.mktemp("lingering")
+    source, library = folder / "lingering.c", folder / "lingering.so"
+    source.write_text(
+        "#define _GNU_SOURCE\n#include <unistd.h>\n"
+        "__attribute__((destructor)) static void linger(void) { usleep(300000); }\n"
+    )
+    run(["cc", "-shared", "-fPIC", source, "-o", library])
+    return library
+
+
+@pytest.mark.parametrize("kind", IN_FLIGHT)
+def test_a_process_ends_with_each_kind_of_work_in_flight(run_child: Any, lingering: Path, kind: str) -> None:
+    """A library that kernels call cleans up after itself then, which must not be under a kernel's hands.
+
+    Destructors run in the inverse order of loading: the library that lingers is loaded before that one.
+    """
+    done = run_child(f"ffi.dlopen({str(lingering)!r})\n" + block(WORK) + block(IN_FLIGHT[kind]), timeout=30)
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("state", ["work in flight", "gate closed", "threads blocked"])
