@@ -250,6 +250,41 @@ def test_a_kernel_fails_with_the_code_and_text_it_reports_first(api: OpenReg, li
     assert "second" not in message
 
 
+THROWN = {
+    "std::bad_alloc": ("orErrorMemoryAllocation", "memory"),
+    "std::runtime_error": ("orErrorLaunchFailure", "thrown by a test"),
+    "an int": ("orErrorLaunchFailure", "std::exception"),
+}
+THROWERS = ["the kernel", "every piece of a loop", "the kernel's own thread in a loop", "the other threads in a loop"]
+
+
+@pytest.mark.parametrize("thrower", THROWERS)
+@pytest.mark.parametrize("thrown", THROWN)
+def test_what_device_code_throws_is_an_error_of_the_kernel_and_breaks_nothing(
+    api: OpenReg, lib: Any, driver: str, thrower: str, thrown: str
+) -> None:
+    if driver == "process-python":
+        pytest.skip("no exception can pass through Python: it ends the executor, and its device is lost")
+    properties = api.get("orGetDeviceProperties", 0)
+    threads = properties.multiProcessorCount
+    if threads == 1 and "other" in thrower:
+        pytest.skip("there are no other threads")
+
+    def together() -> int:
+        met, stream = api.malloc(8), api.stream()
+        api.ok(api.launch(api.kernel("together"), struct.pack("<Qq", met, threads), [(0, WRITE, 0, 8)], stream))
+        api.synchronize(stream)
+        return api.read_words(met)[0]
+
+    assert together() == threads
+    stream, (code, text) = api.stream(), THROWN[thrown]
+    args = struct.pack("<qq", list(THROWN).index(thrown), THROWERS.index(thrower))
+    api.ok(api.launch(api.kernel("throws"), args, [], stream))
+    api.check(lib.orStreamSynchronize(stream), code, "kernel 'throws'", text)
+    api.forget(0)
+    assert together() == threads, "the compute pool is as before"
+
+
 def test_an_illegal_address_is_as_sticky(api: OpenReg, lib: Any) -> None:
     stream = api.stream()
     args = struct.pack("<QQ", 0x1000, 0x2000)

@@ -11,7 +11,7 @@ import pytest
 
 from . import header
 from .conftest import CompileFunction
-from .harness import READ, WRITE, OpenReg
+from .harness import LOG_WORDS, READ, WRITE, OpenReg
 
 MAX_BYTES = header.constant("OPENREG_MAX_ARGUMENT_BYTES")
 MAX_POINTERS = header.constant("OPENREG_MAX_POINTER_ARGS")
@@ -159,6 +159,18 @@ def test_a_negative_lower_bound_reaches_before_the_pointer(api: OpenReg) -> None
     args = struct.pack("<Q", buffer + 16)
     api.ok(api.launch(api.kernel("copy_from_before"), args, [(0, READ | WRITE, -8, 16)], api.default_stream()))
     assert api.read_words(buffer, 4) == [11, 22, 22, 44]
+
+
+def test_two_descriptors_may_describe_one_pointer_and_each_is_checked(api: OpenReg, lib: Any) -> None:
+    log, stream = api.log(), api.stream()
+    args = struct.pack("<Qq", log, 42)
+    twice = [(0, READ, 0, 8), (0, WRITE, 0, 8 * LOG_WORDS), (0, READ | WRITE, 8, 8)]
+    api.ok(api.launch(api.kernel("append"), args, twice, stream))
+    api.synchronize(stream)
+    assert api.read_log(log) == [42]
+    twice[1] = (0, WRITE, 0, 8 * LOG_WORDS + 1)
+    api.ok(api.launch(api.kernel("append"), args, twice, stream))
+    api.check(lib.orStreamSynchronize(stream), "orErrorIllegalAddress", "append", hex(log))
 
 
 @pytest.mark.parametrize("access", [READ, WRITE])

@@ -5,6 +5,12 @@
  * Kernels are plain C++ without PyTorch and without the entry points of openreg.h. A kernel is a function of its
  * argument struct; by the time it runs, the driver has replaced each device pointer among the arguments (orPointerArg)
  * by an address that device code can use.
+ *
+ * A kernel or the body of a loop may throw, in whichever thread: a driver in C++ makes that the kernel's error,
+ * ::orErrorMemoryAllocation for std::bad_alloc and ::orErrorLaunchFailure else. Before that nobody is left in the loop.
+ *
+ * Nobody waits for kernels when a process ends. What they use must last until it has ended: no static object with a
+ * destructor, and of libraries that clean up after themselves, a guard such as kernels/blas.h has.
  */
 #ifndef OPENREG_KERNEL_H
 #define OPENREG_KERNEL_H

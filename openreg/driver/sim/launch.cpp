@@ -1,8 +1,12 @@
 // Runs kernels.
 #include "launch.h"
 
+#include <cxxabi.h>
+
+#include <array>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -78,13 +82,16 @@ void LaunchCommand::run(Stream& stream) {
   }
   std::vector<Span> peers; // Keeps memory of peers in place while the kernel runs. Usually empty.
   const auto* pointers = reinterpret_cast<const orPointerArg*>(args() + descriptorsAt(argsSize_));
+  std::array<char*, OPENREG_MAX_POINTER_ARGS> given; // All before the first is replaced: two may be the same one.
+  for (uint32_t i = 0; i < pointerCount_; ++i) {
+    std::memcpy(&given[i], args() + pointers[i].offset, sizeof(given[i]));
+  }
   for (uint32_t i = 0; i < pointerCount_; ++i) {
     const orPointerArg& argument = pointers[i];
     if (argument.extent == 0) {
       continue; // Nothing is touched, so whatever stands there may stay.
     }
-    char* pointer = nullptr;
-    std::memcpy(&pointer, args() + argument.offset, sizeof(pointer));
+    char* pointer = given[i];
     // Computed as numbers: a wrong pointer may overflow, and then lies in no allocation.
     const auto* first =
         reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(pointer) + static_cast<uintptr_t>(argument.lower));
@@ -106,10 +113,18 @@ void LaunchCommand::run(Stream& stream) {
     view = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(view) - static_cast<uintptr_t>(argument.lower));
     std::memcpy(args() + argument.offset, &view, sizeof(view));
   }
+  // Device code should use `fail`. But what it cannot foresee, such as memory that the host has not, must not end the
+  // process.
   try {
     entry_.function(args(), &kernel);
+  } catch (const abi::__forced_unwind&) {
+    throw; // See Stream::run.
+  } catch (const std::bad_alloc&) {
+    kernel.fail(orErrorMemoryAllocation, "the host has not enough memory for what the kernel itself needs");
   } catch (const std::exception& error) {
-    kernel.fail(orErrorLaunchFailure, error.what()); // Device code should use `fail`, but must not take the host down.
+    kernel.fail(orErrorLaunchFailure, error.what());
+  } catch (...) {
+    kernel.fail(orErrorLaunchFailure, "it threw something that is no std::exception");
   }
 }
 

@@ -4,8 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "platform.h"
 #include "threads.h"
@@ -61,8 +61,13 @@ void ComputePool::run(int64_t count, int64_t grain, orLoopBody body, void* state
     futexWake(state_, static_cast<int>(pieces) - 1);
   }
   work();
-  waitUntilAllLeft();
+  waitUntilAllLeft(); // Even if our own piece has thrown: the helpers use `state`, which may lie in our caller's frame.
+  const std::exception_ptr thrown = std::exchange(thrown_, nullptr);
+  threw_.store(false, std::memory_order_relaxed);
   taken_.store(false, std::memory_order_release);
+  if (thrown) {
+    std::rethrow_exception(thrown);
+  }
 }
 
 void ComputePool::startHelpers(int wanted) {
@@ -70,12 +75,23 @@ void ComputePool::startHelpers(int wanted) {
     for (; helpers_ < wanted; ++helpers_) {
       startThread("or-compute", [this] { help(); });
     }
-  } catch (const std::system_error&) {
-    // The host gives no more threads; those that there are do the work.
+  } catch (const std::exception&) {
+    // The host gives no more threads, or no memory for them; those that there are do the work.
   }
 }
 
 void ComputePool::work() {
+  try {
+    runPieces();
+  } catch (...) {
+    if (!threw_.exchange(true)) {
+      thrown_ = std::current_exception();
+    }
+    next_.store(loop_.count, std::memory_order_relaxed);
+  }
+}
+
+void ComputePool::runPieces() {
   const Loop loop = loop_;
   for (;;) {
     const int64_t begin = next_.fetch_add(loop.piece, std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 
 #include "openreg_kernel.h"
@@ -19,7 +20,8 @@ class ComputePool {
   /// Threads that work on one loop, the caller included: one for each core.
   static int width();
 
-  /// Runs `body` over [0, count) in pieces of at least `grain`, here and in the helpers.
+  /// Runs `body` over [0, count) in pieces of at least `grain`, here and in the helpers. What a piece throws, in
+  /// whichever thread, is thrown here once nobody is at work any more; pieces that have not begun are left out.
   void run(int64_t count, int64_t grain, orLoopBody body, void* state);
 
  private:
@@ -39,6 +41,7 @@ class ComputePool {
 
   void startHelpers(int wanted);
   void work();
+  void runPieces();
   void help();
   bool join(uint32_t& seen);
   void leave();
@@ -51,6 +54,8 @@ class ComputePool {
   std::atomic<int> helperCpu_{-1};           ///< Of the helper that joined last.
   alignas(64) std::atomic<int64_t> next_{0}; ///< Start of the next piece.
   alignas(64) std::atomic<uint32_t> state_{0};
+  std::atomic<bool> threw_{false};   ///< A piece has thrown.
+  std::exception_ptr thrown_;        ///< What the first has thrown: written by its thread before that leaves.
   std::atomic<int> sleepers_{0};     ///< Helpers that wait for `state_` to change.
   std::atomic<bool> waiting_{false}; ///< Whether the caller does.
 };

@@ -5,6 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <stdexcept>
+#include <thread>
 
 #include "openreg_kernel.h"
 
@@ -96,6 +99,88 @@ void squares(const void* raw, orKernelContext* context) {
   *state.args->smallest = state.smallest;
 }
 
+/// Waits until something becomes true; false after so many seconds.
+template <class Condition>
+bool becomes(Condition condition, int seconds) {
+  timespec start{};
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  while (!condition()) {
+    sched_yield();
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec - start.tv_sec > seconds) {
+      return false;
+    }
+  }
+  return true;
+}
+
+struct Throw {
+  int64_t what;  // 0: std::bad_alloc, 1: std::runtime_error, 2: something that is no std::exception
+  int64_t where; // 0: no loop, 1: every piece, 2: pieces in the kernel's own thread, 3: pieces in other threads
+};
+
+void throwIt(int64_t what) {
+  if (what == 0) {
+    throw std::bad_alloc();
+  }
+  if (what == 1) {
+    throw std::runtime_error("thrown by a test");
+  }
+  throw int{7};
+}
+
+// Several threads are in the loop when the first of them throws. Whoever is still in it then finds the frame of the
+// kernel as it was.
+void throws(const void* raw, orKernelContext* context) {
+  struct State {
+    Throw args;
+    std::thread::id own = std::this_thread::get_id();
+    std::atomic<int> inside{0};
+    std::atomic<bool> thrown{false};
+  } state{*static_cast<const Throw*>(raw)};
+  if (state.args.where == 0) {
+    throwIt(state.args.what);
+  }
+  context->parallelFor(
+      context, 64, 1,
+      [](void* opaque, int64_t, int64_t) {
+        auto& state = *static_cast<State*>(opaque);
+        state.inside.fetch_add(1);
+        becomes([&] { return state.inside.load() > 1; }, 1);
+        const bool own = std::this_thread::get_id() == state.own;
+        if (state.args.where == 1 || own == (state.args.where == 2)) {
+          state.thrown.store(true);
+          throwIt(state.args.what);
+        }
+        becomes([&] { return state.thrown.load(); }, 1);
+      },
+      &state);
+}
+
+struct Together {
+  int64_t* met;
+  int64_t threads;
+};
+
+// Whether so many threads work on one loop at a time.
+void together(const void* raw, orKernelContext* context) {
+  const auto& args = *static_cast<const Together*>(raw);
+  struct State {
+    int64_t threads;
+    std::atomic<int64_t> inside{0};
+  } state{args.threads};
+  context->parallelFor(
+      context, args.threads, 1,
+      [](void* opaque, int64_t, int64_t) {
+        auto& state = *static_cast<State*>(opaque);
+        state.inside.fetch_add(1);
+        becomes([&] { return state.inside.load() == state.threads; }, 5);
+      },
+      &state);
+  *args.met = state.inside.load();
+}
+
 struct Look {
   int64_t* result;
 };
@@ -151,6 +236,8 @@ const orKernelEntry table[] = {
     {"report_twice", reportTwice, sizeof(Report)},
     {"block", block, sizeof(Block)},
     {"squares", squares, sizeof(Squares)},
+    {"throws", throws, sizeof(Throw)},
+    {"together", together, sizeof(Together)},
     {"alignment", alignment, sizeof(Look)},
     {"sum_arguments", sumArguments, OPENREG_MAX_ARGUMENT_BYTES},
     {"scatter", scatter, OPENREG_MAX_POINTER_ARGS * sizeof(int64_t*)},
