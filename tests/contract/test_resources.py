@@ -88,6 +88,41 @@ def test_freed_memory_goes_back_to_the_system_after_a_reset(run_child: Any) -> N
     )
 
 
+def test_freed_memory_goes_back_to_the_system(run_child: Any) -> None:
+    """Of neighbours too, whichever is freed first, and not what lies between them."""
+    run_child(
+        """
+        import itertools, os
+        from contract.processes import executors
+        MiB = 1 << 20
+        def resident():
+            pages = 0
+            for pid in [os.getpid(), *executors().values()]:
+                with open(f"/proc/{pid}/statm") as file:
+                    pages += int(file.read().split()[1])
+            return pages * os.sysconf("SC_PAGESIZE")
+        api.malloc(8)
+        api.ok(lib.orDeviceSynchronize(0))
+        before = resident()
+        for order in itertools.permutations(range(3)):
+            buffers = [api.malloc(32 * MiB) for _ in range(3)]
+            between = [api.malloc(MiB) for _ in range(3)]
+            for buffer in buffers:
+                api.ok(lib.orMemset(api.pointer(buffer), 1, 32 * MiB))
+            for number, small in enumerate(between):
+                api.ok(lib.orMemset(api.pointer(small), 65 + number, MiB))
+            assert resident() - before > 90 * MiB
+            for number in order:
+                api.ok(api.free(buffers[number]))
+            for number, small in enumerate(between):
+                assert api.read(small, MiB) == bytes([65 + number]) * MiB
+                api.ok(api.free(small))
+            assert api.memory()[1] - api.memory()[0] == 512
+            assert resident() - before < 16 * MiB, (resident() - before) // MiB
+        """,
+    )
+
+
 def test_nothing_but_addresses_is_used_up_by_resets(run_child: Any) -> None:
     """Old addresses are never given out again: that is how a pointer from before a reset can be told from a new one."""
     run_child(

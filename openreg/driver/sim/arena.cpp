@@ -20,7 +20,7 @@ std::optional<size_t> Arena::take(size_t bytes) {
   return offset;
 }
 
-void Arena::give(size_t offset, size_t bytes) {
+Arena::Piece Arena::give(size_t offset, size_t bytes) {
   auto next = byOffset_.lower_bound(offset);
   if (next != byOffset_.begin()) {
     const auto previous = std::prev(next);
@@ -38,6 +38,7 @@ void Arena::give(size_t offset, size_t bytes) {
   }
   byOffset_.emplace(offset, bytes);
   bySize_.emplace(bytes, offset);
+  return {offset, bytes};
 }
 
 } // namespace openreg::sim

@@ -18,8 +18,14 @@ class Arena {
   /// Takes `bytes` and returns their offset; nothing if no free piece is large enough.
   std::optional<size_t> take(size_t bytes);
 
-  /// Gives `bytes` at `offset` back.
-  void give(size_t offset, size_t bytes);
+  /// A piece that is free.
+  struct Piece {
+    size_t offset;
+    size_t bytes;
+  };
+
+  /// Gives `bytes` at `offset` back, and tells which free piece they are part of now.
+  Piece give(size_t offset, size_t bytes);
 
  private:
   std::map<size_t, size_t> byOffset_;          ///< Offset → bytes of each free piece.

@@ -52,6 +52,7 @@ Mapping Mapping::ofFile(int file, size_t bytes) {
   if (mapped != MAP_FAILED) {
     mapping.begin_ = static_cast<char*>(mapped);
     mapping.size_ = bytes;
+    mapping.isFile_ = true;
   }
   return mapping;
 }
@@ -63,12 +64,18 @@ Mapping::~Mapping() {
 }
 
 Mapping::Mapping(Mapping&& other) noexcept
-    : begin_(std::exchange(other.begin_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : begin_(std::exchange(other.begin_, nullptr)), size_(std::exchange(other.size_, 0)), isFile_(other.isFile_) {}
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   std::swap(begin_, other.begin_);
   std::swap(size_, other.size_);
+  std::swap(isFile_, other.isFile_);
   return *this;
+}
+
+void Mapping::discard(size_t offset, size_t bytes) {
+  // Of a file's pages there is one copy for all who have it mapped: that is what has to go.
+  madvise(begin_ + offset, bytes, isFile_ ? MADV_REMOVE : MADV_DONTNEED);
 }
 
 void Mapping::abandon(size_t bytes) {

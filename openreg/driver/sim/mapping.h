@@ -24,12 +24,16 @@ class Mapping {
   size_t size() const { return size_; }
   explicit operator bool() const { return begin_ != nullptr; }
 
+  /// Gives the pages of [offset, offset + bytes), which are whole ones, back to the system. Read again they are zero.
+  void discard(size_t offset, size_t bytes);
+
   /// Gives all but the first `bytes` back; these stay mapped when this object is gone.
   void abandon(size_t bytes);
 
  private:
   char* begin_ = nullptr;
   size_t size_ = 0;
+  bool isFile_ = false;
 };
 
 } // namespace openreg::sim

@@ -108,11 +108,26 @@ bool Memory::release(void* ptr) {
     noteFree(block->first);
     std::memset(space_->view(ptr), kPoison, bytes);
   }
-  arena_.give(static_cast<size_t>(block->first - space_->base()), bytes);
+  const size_t offset = static_cast<size_t>(block->first - space_->base());
+  const Arena::Piece piece = arena_.give(offset, bytes);
+  if (!poison_) {
+    giveBack(offset, bytes, piece);
+  }
   used_ -= bytes;
   blocks_.erase(block);
   generation_.fetch_add(1, std::memory_order_release);
   return true;
+}
+
+/// A huge page goes back to the system as soon as all of it is free. Smaller parts would cost more calls than they are
+/// worth, and would break huge pages up.
+void Memory::giveBack(size_t offset, size_t bytes, const Arena::Piece& free) {
+  constexpr size_t kPage = Space::kAlignment;
+  const size_t first = std::max(offset / kPage, (free.offset + kPage - 1) / kPage);
+  const size_t last = std::min((offset + bytes + kPage - 1) / kPage, (free.offset + free.bytes) / kPage);
+  if (first < last) {
+    space_->discard(first * kPage, (last - first) * kPage);
+  }
 }
 
 std::optional<Block> Memory::find(const void* ptr) const {

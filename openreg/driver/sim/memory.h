@@ -93,6 +93,7 @@ class Memory {
 
  private:
   void settle(std::shared_ptr<Space> space);
+  void giveBack(size_t offset, size_t bytes, const Arena::Piece& free);
 
   const int device_;
   const size_t total_;

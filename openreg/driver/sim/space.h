@@ -33,6 +33,9 @@ class Space {
   /// Where device code finds what `ptr`, an address of this space, points to.
   char* view(const void* ptr) const { return view_.begin() + (static_cast<const char*>(ptr) - base()); }
 
+  /// Nothing is allocated in [offset, offset + bytes): whole pages.
+  void discard(size_t offset, size_t bytes) { view_.discard(offset, bytes); }
+
   /// The view is to go; the first `used` bytes of addresses stay taken for ever, so that no later pointer equals a
   /// stale one. The rest is given back.
   void retire(size_t used) { addresses_.abandon(used); }
