@@ -36,7 +36,12 @@ void leaveCpu(int cpu) {
   }
   cpu_set_t others = allowed;
   CPU_CLR(cpu, &others);
-  if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof(others), &others) == 0) {
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof(others), &others) != 0) {
+    return;
+  }
+  // Somebody else may have said meanwhile where this thread is to run: that stays.
+  cpu_set_t now;
+  if (sched_getaffinity(0, sizeof(now), &now) == 0 && CPU_EQUAL(&now, &others)) {
     sched_setaffinity(0, sizeof(allowed), &allowed);
   }
 }
