@@ -194,6 +194,46 @@ def test_a_kernel_that_is_queued_may_still_use_what_is_being_freed(api: OpenReg)
     assert api.read_words(result) == [42]
 
 
+@pytest.mark.parametrize("work", ["copy out of it", "copy into it", "kernel", "copy in a stream that was destroyed"])
+@pytest.mark.parametrize(("device", "other"), [(0, 1), (1, 0)])
+def test_free_waits_for_the_work_of_other_devices_that_uses_the_memory(
+    api: OpenReg, lib: Any, work: str, device: int, other: int
+) -> None:
+    """Else what is queued reads what the next owner has written there, or writes over it."""
+    freed, kept = api.malloc(64, device), api.malloc(64, other)
+    api.write_words(freed, 77)
+    api.write_words(kept, 78)
+    stream = api.stream(other)
+    gate = api.gate(stream)
+    if work == "kernel":
+        api.ok(lib.orDeviceEnablePeerAccess(other, device))
+        args = struct.pack("<QQ", kept, freed)
+        api.ok(api.launch(api.kernel("copy_word", other), args, [(0, WRITE, 0, 8), (8, READ, 0, 8)], stream))
+    else:
+        ends = [(kept, other), (freed, device)]
+        (dst, dst_device), (src, src_device) = ends[::-1] if "into" in work else ends
+        api.ok(lib.orMemcpyPeerAsync(api.pointer(dst), dst_device, api.pointer(src), src_device, 8, stream))
+    event = api.record(stream, device=other)
+    if "destroyed" in work:
+        api.ok(lib.orStreamDestroy(stream))
+    frees = [Call(lambda: api.free(freed)) for _ in range(2)]
+    assert all(free.blocks() for free in frees)
+    gate.open()
+    assert sorted(api.name(free.result()) for free in frees) == ["orErrorInvalidValue", "orSuccess"]
+    api.ok(lib.orEventSynchronize(event))
+    assert api.read_words(kept) == [78 if "into" in work else 77]
+
+
+def test_free_does_not_wait_for_the_work_of_other_devices_that_uses_other_memory(api: OpenReg, lib: Any) -> None:
+    freed, kept, used = api.malloc(64, 1), api.malloc(64), api.malloc(64)
+    stream = api.stream(0)
+    gate = api.gate(stream)
+    api.ok(lib.orMemcpyPeerAsync(api.pointer(kept), 0, api.pointer(used), 0, 8, stream))
+    gate.wait_for(1)
+    Call(lambda: api.ok(api.free(freed))).result()
+    assert gate.waiting == 1
+
+
 def test_a_pointer_from_before_a_reset_can_be_freed_as_often_as_one_likes(api: OpenReg, lib: Any) -> None:
     buffers = [api.malloc(100) for _ in range(3)]
     api.forget(0)

@@ -25,6 +25,10 @@
  * every call that needs that device returns the same code and message until ::orDeviceReset. Work queued behind the
  * failure is not executed; events recorded behind it complete, so that nobody waits for ever. Other devices go on.
  *
+ * **Loss.** A device that is lost (::orErrorDeviceLost) releases whoever waits for it at once, whatever it was running:
+ * calls that block, calls that wait for room in a queue, and streams of other devices that wait for an event recorded
+ * there. Calls that free or switch something off succeed, the others return the error, until ::orDeviceReset.
+ *
  * **Blocking launches.** With `OPENREG_LAUNCH_BLOCKING=1` in the environment, read at the first call that needs the
  * driver, ::orLaunchKernel and the asynchronous copies and fills wait for their work and return its error themselves: a
  * way to find the call that is to blame. Every driver gets this from the library. Any other value than 0, 1 or none is
@@ -312,7 +316,8 @@ OPENREG_EXPORT orError_t orStreamWaitEvent(orStream_t stream, orEvent_t event, u
 /**
  * @brief Queues a function of the host behind the work of the stream; what is submitted later waits for its return.
  *
- * The function must not call this library. It is not called if the device fails before its turn. Does not block.
+ * The function must not call this library, nor throw. It is not called if the device fails before its turn. Does not
+ * block.
  * @return ::orErrorInvalidHandle, ::orErrorInvalidValue (null function), ::orErrorForked, or the device's sticky error.
  */
 OPENREG_EXPORT orError_t orLaunchHostFunc(orStream_t stream, orHostFn_t function, void* userData);
@@ -370,7 +375,9 @@ OPENREG_EXPORT orError_t orMalloc(void** ptr, size_t size);
  * @brief Frees device memory. `orFree` waits for the device (as cudaFree does).
  *
  * The device is the pointer's, whatever the current one. A null pointer and a pointer from before a reset do nothing.
- * Asynchronous errors do not surface here: on a failed device the memory is freed all the same.
+ * Asynchronous errors do not surface here: on a failed device the memory is freed all the same. Of other devices it
+ * waits for copies from and to this memory, and for kernels of those that have access to it. A driver whose device
+ * memory is the host's gives it back to the host's system, by large pages.
  * @param ptr Exactly what ::orMalloc gave.
  * @return ::orErrorInvalidValue for a pointer that is not the start of a live allocation (interior, freed already, of
  * the host). In a forked child does nothing and returns ::orSuccess.
@@ -578,7 +585,8 @@ enum {
 
 /**
  * One pointer among a launch's argument bytes. With it a driver can translate the pointer, check its bounds and send
- * the launch to another process without knowing the kernel.
+ * the launch to another process without knowing the kernel. Two of a launch may be of the same pointer, say one of what
+ * is read and one of what is written: each is checked.
  */
 typedef struct orPointerArg {
   uint32_t offset; /**< Where in the argument bytes the pointer stands; a multiple of 8. */

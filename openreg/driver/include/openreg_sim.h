@@ -16,6 +16,7 @@
  * | `kernel_delay` | every kernel takes this much longer: a number with `us`, `ms` or `s`             | 0       |
  * | `copy_delay`   | every copy and fill likewise                                                     | 0       |
  * | `kernels`      | 0: the module "openreg" has no kernels                                           | 1       |
+ * | `pause`        | 1: threads stand at pause points of `sim` while a gate of that name is closed    | 0       |
  * | `fail`         | ENTRY:N:ERROR, the N-th call of the entry from now on fails; may be repeated      |         |
  *
  * A key or value that is not understood is ::orErrorInvalidValue of every call that needs the driver; the message names
@@ -79,8 +80,9 @@ OPENREG_EXPORT orError_t orSimSetDelay(int device, int64_t kernelMicroseconds, i
 OPENREG_EXPORT orError_t orSimFailCall(const char* entry, int n, orError_t error);
 
 /**
- * @brief The device fails now with ::orErrorDeviceLost: it finishes nothing, waiters are released, every later call
- * returns the error until ::orDeviceReset.
+ * @brief The device fails now with ::orErrorDeviceLost: it finishes nothing, waiters are released (what openreg.h says
+ * of a loss), every later call returns the error until ::orDeviceReset. A kernel or function of the host that is
+ * running may go on unseen: the reset waits for it.
  * @return ::orErrorInvalidDevice, ::orErrorNotImplemented, ::orErrorForked.
  */
 OPENREG_EXPORT orError_t orSimLoseDevice(int device);

@@ -22,7 +22,7 @@ orError_t resolve(Place& place, const char* argument, const void* ptr, size_t si
           argument, ptr, device.index);
     }
     place.bytes = const_cast<char*>(static_cast<const char*>(ptr));
-    place.pinned = simulator().pinned.use(ptr, size);
+    place.pinned = simulator().pinned.use(ptr, size, device);
     if (!place.pinned) {
       if (const auto block = simulator().pinned.find(ptr)) {
         return orDriverError(

@@ -33,8 +33,8 @@ struct Ends {
 /// Copies in the calling thread, at its turn on the stream: no hand-over, no wake-up, and on an idle stream no thread.
 orError_t copyNow(Stream& stream, uint64_t handle, const Ends& ends, size_t size) {
   const Turn turn(stream, handle);
-  if (!turn) {
-    return invalidHandle("stream", "a stream", handle);
+  if (turn.error() != orSuccess) {
+    return turn.error();
   }
   Device& device = stream.device();
   if (size != 0 && !device.failure.exists()) {
@@ -103,8 +103,19 @@ orError_t memcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevi
           resolve(ends.src, "src", src, size, Want::Device, *all.devices[static_cast<size_t>(srcDevice)])) {
     return error;
   }
-  return size == 0 ? orSuccess
-                   : it->submit<CopyCommand>(number(stream), std::move(ends.dst), std::move(ends.src), size);
+  if (size == 0) {
+    return orSuccess;
+  }
+  Position end = 0;
+  if (const orError_t error =
+          it->submitAt<CopyCommand>(number(stream), end, 0, std::move(ends.dst), std::move(ends.src), size)) {
+    return error;
+  }
+  if (Device& other = *all.devices[static_cast<size_t>(device.index == dstDevice ? srcDevice : dstDevice)];
+      &other != &device) {
+    other.noteVisit(*it, end);
+  }
+  return orSuccess;
 }
 
 orError_t memsetAsync(void* ptr, int value, size_t size, orStream_t stream) {

@@ -62,13 +62,35 @@ void Device::drain() {
     }
   }
   for (const auto& [stream, end] : waits) {
-    stream->wait(end); // Good even if the stream is destroyed and has a new owner meanwhile: positions only grow.
+    // Good even if the stream is destroyed and has a new owner meanwhile: positions only grow.
+    stream->wait(end, [this] { return failure.lost().load(); });
+  }
+}
+
+void Device::noteVisit(Stream& stream, Position end) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(visits_, [&](const auto& visit) {
+    end = visit.first == &stream ? std::max(end, visit.second) : end;
+    return visit.first == &stream || visit.first->reached(visit.second);
+  });
+  visits_.emplace_back(&stream, end);
+}
+
+void Device::awaitVisitors() {
+  std::vector<std::pair<Stream*, Position>> visits;
+  {
+    const std::lock_guard lock(mutex_);
+    visits = visits_;
+  }
+  for (const auto& [stream, end] : visits) {
+    stream->wait(end);
   }
 }
 
 void Device::releaseWaiters() {
   simulator().bell.ring();
   simulator().streams.forEach([](Stream& stream) { stream.interruptWaiters(); });
+  simulator().pinned.interruptWaiters();
 }
 
 void Device::fail(orError_t error, const std::string& message) {

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "failure.h"
 #include "memory.h"
 #include "options.h"
+#include "progress.h"
 
 namespace openreg::sim {
 
@@ -48,8 +50,15 @@ class Device {
   /// A destroyed stream has done all its work.
   void forget(Stream& stream);
 
-  /// Blocks until all that has been submitted to its streams is done.
+  /// Blocks until all that has been submitted to its streams is done, or it is lost.
   void drain();
+
+  /// Until `end`, a stream of another device may use this one's memory.
+  void noteVisit(Stream& stream, Position end);
+
+  /// Blocks until that is over. Not even the loss of the other device ends it sooner: what is running there goes on
+  /// using the memory, which is to have a new owner.
+  void awaitVisitors();
 
   /// Work has failed: queued work will be dropped, and whoever waits inside a stream goes on.
   void fail(orError_t error, const std::string& message);
@@ -63,6 +72,7 @@ class Device {
   void reset();
 
   // Peer access.
+  bool canAccessAny() const { return peers_.load(std::memory_order_relaxed) != 0; }
   bool canAccess(const Device& peer) const { return (peers_.load(std::memory_order_acquire) >> peer.index & 1) != 0; }
   bool enablePeer(const Device& peer);
   bool disablePeer(const Device& peer);
@@ -75,9 +85,10 @@ class Device {
   std::atomic<uint32_t> peers_{0};   ///< One bit for each device whose memory kernels of this one may be given.
   std::atomic<uint64_t> default_{0}; ///< A handle: after a reset it names nothing.
 
-  std::mutex resetMutex_;        ///< One reset at a time.
-  std::mutex mutex_;             ///< Guards what follows.
-  std::vector<Stream*> streams_; ///< Also destroyed ones that still have work.
+  std::mutex resetMutex_;                            ///< One reset at a time.
+  std::mutex mutex_;                                 ///< Guards what follows.
+  std::vector<Stream*> streams_;                     ///< Also destroyed ones that still have work.
+  std::vector<std::pair<Stream*, Position>> visits_; ///< Of each stream the last.
 };
 
 } // namespace openreg::sim

@@ -102,7 +102,7 @@ orError_t eventSynchronize(orEvent_t event) {
     return error;
   }
   if (const Event::Version version = it->latest(); version.source != nullptr) {
-    version.source->wait(version.position);
+    version.source->waitUnlessLost(version.position);
   }
   return device.failure.surface();
 }

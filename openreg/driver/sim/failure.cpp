@@ -20,6 +20,7 @@ void Failure::impose(orError_t error, const std::string& message) {
     error_ = error;
     message_ = message;
     stage_.store(Stage::Surfaced, std::memory_order_release);
+    lost_.store(true); // Last: who is released by it finds the error.
   }
 }
 
@@ -48,6 +49,7 @@ void Failure::dropWork() {
 
 void Failure::clear() {
   const std::lock_guard lock(mutex_);
+  lost_.store(false);
   stage_.store(Stage::None, std::memory_order_release);
 }
 

@@ -15,6 +15,9 @@ class Failure {
   /// True from the first failure until clear(): nothing that is queued is executed.
   bool exists() const { return stage_.load(std::memory_order_acquire) != Stage::None; }
 
+  /// Whether the device is lost: then nobody waits for its work any more, not even for what is running.
+  const std::atomic<bool>& lost() const { return lost_; }
+
   /// Work of the device has failed. The first report counts. It is not returned by any call until surface().
   void raise(orError_t error, const std::string& message);
 
@@ -41,6 +44,7 @@ class Failure {
   orError_t surfaceSlowly();
 
   std::atomic<Stage> stage_{Stage::None};
+  std::atomic<bool> lost_{false};
   mutable std::mutex mutex_; ///< Guards what follows and changes of `stage_`.
   orError_t error_ = orSuccess;
   std::string message_;

@@ -54,6 +54,21 @@ void Gate::stand(uint64_t expected, Device& device) {
   }
 }
 
+void Gate::hold(const char* name) {
+  const uint64_t expected = handle.load();
+  int64_t deadlineNs = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (expected == 0 || name_ != name) {
+      return;
+    }
+    deadlineNs = deadlineNs_;
+  }
+  waiting_.fetch_add(1);
+  simulator().bell.waitUntil(nowNs() + deadlineNs, [&] { return passable_.load() || handle.load() != expected; });
+  waiting_.fetch_sub(1);
+}
+
 void GateCommand::run(Stream& stream) {
   gate_.stand(handle_, stream.device());
 }

@@ -25,6 +25,9 @@ class Gate : public Handled {
   /// Stands at the gate until it is opened, destroyed, late, or the device has failed. On a stream's worker.
   void stand(uint64_t expected, Device& device);
 
+  /// Stands there, in whichever thread, if that is the gate's name. For pause points.
+  void hold(const char* name);
+
  private:
   std::mutex mutex_; ///< Guards name and deadline.
   std::string name_;

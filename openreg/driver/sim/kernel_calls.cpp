@@ -143,9 +143,19 @@ orError_t launchKernel(
         entry.minArgsSize);
   }
   Position end = 0;
-  return on->submitAt<LaunchCommand>(
-      number(stream), end, LaunchCommand::extraBytes(argsSize, pointerCount), entry, args, argsSize, pointers,
-      pointerCount);
+  if (const orError_t error = on->submitAt<LaunchCommand>(
+          number(stream), end, LaunchCommand::extraBytes(argsSize, pointerCount), entry, args, argsSize, pointers,
+          pointerCount)) {
+    return error;
+  }
+  if (device.canAccessAny()) [[unlikely]] {
+    for (const auto& other : all.devices) { // Whether it uses their memory shows only when it runs.
+      if (device.canAccess(*other)) {
+        other->noteVisit(*on, end);
+      }
+    }
+  }
+  return orSuccess;
 }
 
 } // namespace openreg::sim

@@ -30,6 +30,7 @@ orError_t free(void* ptr) {
   const std::optional<Block> block = device != nullptr ? device->memory.find(ptr) : std::nullopt;
   if (block && block->base == ptr) {
     device->drain();
+    device->awaitVisitors();
     if (device->memory.release(ptr)) {
       return orSuccess;
     }

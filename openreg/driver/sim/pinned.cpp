@@ -1,7 +1,10 @@
 // Pinned host memory.
 #include "pinned.h"
 
+#include <algorithm>
 #include <iterator>
+
+#include "device.h"
 
 namespace openreg::sim {
 
@@ -27,7 +30,7 @@ void* Pinned::allocate(size_t size, int device) {
   }
   char* base = memory.begin();
   const std::lock_guard lock(mutex_);
-  blocks_.emplace(base, Entry{std::move(memory), size, device});
+  blocks_.emplace(base, Entry{.memory = std::move(memory), .size = size, .device = device});
   return base;
 }
 
@@ -39,7 +42,14 @@ bool Pinned::release(void* ptr) {
     return false;
   }
   block->second.leaving = true;
-  unused_.wait(lock, [&] { return block->second.uses == 0; });
+  const auto& uses = block->second.uses;
+  unused_.wait(lock, [&] {
+    return std::ranges::all_of(uses, [](const auto& use) { return use.first->failure.lost().load(); });
+  });
+  if (!uses.empty()) {
+    block->second.unattended = true;
+    return true;
+  }
   memory = std::move(block->second.memory);
   blocks_.erase(block);
   lock.unlock();
@@ -55,21 +65,34 @@ std::optional<std::pair<Block, int>> Pinned::find(const void* ptr) const {
   return std::pair(Block{block->first, block->second.size}, block->second.device);
 }
 
-Pinned::Use Pinned::use(const void* ptr, size_t bytes) {
+Pinned::Use Pinned::use(const void* ptr, size_t bytes, const Device& device) {
   const std::lock_guard lock(mutex_);
   const auto block = blockOf(blocks_, ptr, bytes);
   if (block == blocks_.end()) {
     return {};
   }
-  ++block->second.uses;
-  return {*this, block->first};
+  ++block->second.uses[&device];
+  return {*this, block->first, device};
 }
 
-void Pinned::endUse(const char* base) {
+void Pinned::endUse(const char* base, const Device& device) {
+  Mapping memory; // As in release().
   const std::lock_guard lock(mutex_);
-  if (--blocks_.find(base)->second.uses == 0) {
+  const auto block = blocks_.find(base);
+  auto& uses = block->second.uses;
+  if (--uses[&device] == 0) {
+    uses.erase(&device);
     unused_.notify_all();
   }
+  if (uses.empty() && block->second.unattended) {
+    memory = std::move(block->second.memory);
+    blocks_.erase(block);
+  }
+}
+
+void Pinned::interruptWaiters() {
+  const std::lock_guard lock(mutex_); // Who waits has either seen the loss, or is told of it.
+  unused_.notify_all();
 }
 
 } // namespace openreg::sim

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "pause.h"
+
 namespace openreg::sim {
 
 namespace {
@@ -14,7 +16,7 @@ constexpr uint64_t recordBytes(size_t payload) {
 
 } // namespace
 
-bool Queue::makeRoom(std::unique_lock<std::mutex>& lock, size_t payload) {
+Position Queue::roomBehind(size_t payload) {
   if (!ring_) {
     ring_.reset(new Slot[kBytes / sizeof(Slot)]); // Not initialised: pages appear as they are used.
   }
@@ -23,17 +25,10 @@ bool Queue::makeRoom(std::unique_lock<std::mutex>& lock, size_t payload) {
   const uint64_t offset = head % kBytes;
   const Position end = head + bytes + (offset + bytes > kBytes ? kBytes - offset : 0);
   if (end - progressSeen_ <= kBytes) {
-    return true;
+    return 0;
   }
   progressSeen_ = progress_.now();
-  if (end - progressSeen_ <= kBytes) {
-    return true;
-  }
-  lock.unlock(); // Whoever only wants to look at or destroy the stream must not wait for room.
-  nudge();
-  progress_.wait(end - kBytes);
-  lock.lock();
-  return false;
+  return end - progressSeen_ <= kBytes ? 0 : end - kBytes;
 }
 
 void* Queue::place(size_t payload, Kind kind) {
@@ -54,6 +49,9 @@ void* Queue::place(size_t payload, Kind kind) {
 Position Queue::publish(std::unique_lock<std::mutex>& lock) {
   const bool forWorker = placed_->kind == Kind::Command;
   producerCpu_.store(currentCpu(), std::memory_order_relaxed);
+  if (!forWorker) {
+    lastTurn_.store(submitted() + placedBytes_, std::memory_order_relaxed); // Seen by who sees the new head.
+  }
   const uint64_t before = head_.fetch_add(placedBytes_ << kStateBits);
   const Position end = (before >> kStateBits) + placedBytes_;
   lock.unlock(); // Before waking: the woken thread should find the lock free.
@@ -88,11 +86,26 @@ void Queue::endTurn(Position begin) {
   }
 }
 
+Queue::Header* Queue::headerAt(Position at) {
+  return std::launder(reinterpret_cast<Header*>(ring_.get()->bytes + at % kBytes));
+}
+
 Queue::Header* Queue::front(Position at) {
   if (submitted() == at) {
     return nullptr;
   }
-  auto* header = std::launder(reinterpret_cast<Header*>(ring_.get()->bytes + at % kBytes));
+  // Past a command only the worker itself moves `progress`, so its record stays. A turn's holder does that at any
+  // moment, and then its record may be written anew, while we read it. So where there is a turn at or behind `at`, we
+  // look under the producers' lock, and whether we are still at the front.
+  if (lastTurn_.load(std::memory_order_relaxed) <= at) {
+    return headerAt(at);
+  }
+  pausePoint("front");
+  const std::lock_guard lock(mutex_);
+  if (progress_.now() != at) {
+    return nullptr;
+  }
+  Header* header = headerAt(at);
   return header->kind == Kind::Turn ? nullptr : header;
 }
 

@@ -43,9 +43,8 @@ class Queue {
   /// Held by a producer from making room to publishing.
   std::mutex& mutex() { return mutex_; }
 
-  /// Waits until a record with `payload` bytes fits. False if the lock was given up meanwhile: the caller must look
-  /// again whether its handle is still good.
-  bool makeRoom(std::unique_lock<std::mutex>& lock, size_t payload);
+  /// What must be done before a record with `payload` bytes fits; 0 if it fits now.
+  Position roomBehind(size_t payload);
 
   /// Writes the header of the next record and returns where its payload goes. Room has been made.
   void* place(size_t payload, Kind kind);
@@ -69,9 +68,12 @@ class Queue {
   /// The holder of a turn lets the stream go on. `begin` is where its record starts.
   void endTurn(Position begin);
 
+  /// The turn at `begin`, which has not come yet, is nobody's any more: the worker passes it. Under the lock.
+  void dropTurn(Position begin) { headerAt(begin)->kind = Kind::Gap; }
+
   // ------------------------------------------------------------------------------------------------- for the worker
 
-  /// The record at `at`, which is where `progress` stands; null if there is nothing for the worker to do.
+  /// The record at `at`, where `progress` stood; null if there is nothing for the worker to do.
   Header* front(Position at);
 
   /// Nothing to do at `at`: spins, naps or sleeps, and returns when that may have changed.
@@ -95,8 +97,10 @@ class Queue {
   static constexpr uint64_t kBacklog = 64 * 128; ///< Bytes of work that have piled up: worth ending a nap for.
 
   void rouse();
+  Header* headerAt(Position at);
 
   alignas(64) std::atomic<uint64_t> head_{0}; ///< Position << kStateBits | state of the worker.
+  std::atomic<Position> lastTurn_{0};         ///< Behind the last record of the kind Turn.
   std::atomic<int> producerCpu_{-1};
   Progress progress_;
   alignas(64) std::mutex mutex_;

@@ -1,7 +1,13 @@
 // A stream's life and its worker.
 #include "stream.h"
 
+#include <cxxabi.h>
+
+#include <exception>
+#include <string>
+
 #include "device.h"
+#include "pause.h"
 #include "simulator.h"
 #include "threads.h"
 
@@ -10,34 +16,63 @@ namespace openreg::sim {
 uint64_t Stream::open(Device& device, int priority) {
   const std::lock_guard lock(queue_.mutex());
   device_.store(&device, std::memory_order_release);
+  listed_ = true;
   priority_.store(priority, std::memory_order_relaxed);
   queue_.reopen();
   return simulator().streams.publish(*this);
 }
 
 bool Stream::close(uint64_t expected) {
-  Device& owner = device();
-  bool working = false;
   {
     const std::lock_guard lock(queue_.mutex());
     if (expected == 0 || handle.load() != expected) {
       return false;
     }
     handle.store(0);
-    working = working_;
+    if (working_) {
+      queue_.close();
+    }
   }
-  if (working) {
-    queue_.close();
-  } else {
-    owner.forget(*this);
-  }
+  forgetIfDone();
   return true;
 }
 
+/// Of the worker, the last holder of a turn and who destroys the stream, the last to come gives it back.
+void Stream::forgetIfDone() {
+  {
+    const std::lock_guard lock(queue_.mutex());
+    if (handle.load() != 0 || working_ || !idle() || !listed_) {
+      return;
+    }
+    listed_ = false;
+  }
+  device().forget(*this);
+}
+
 void Stream::startWorker() {
-  Device& owner = device();
-  startThread("or-stream", [this] { work(); }, [this, &owner] { owner.forget(*this); });
+  const auto last = [this] {
+    {
+      const std::lock_guard lock(queue_.mutex());
+      working_ = false;
+    }
+    forgetIfDone();
+  };
+  startThread("or-stream", [this] { work(); }, last);
   working_ = true;
+}
+
+void Stream::run(Command& command) {
+  try {
+    command.run(*this);
+  } catch (const abi::__forced_unwind&) {
+    throw; // The thread is being ended, which Python does to one that calls it at the end of the process.
+  } catch (const std::bad_alloc&) {
+    device().fail(orErrorMemoryAllocation, "no host memory"); // A text so short needs none itself.
+  } catch (const std::exception& error) {
+    device().fail(orErrorLaunchFailure, error.what());
+  } catch (...) {
+    device().fail(orErrorLaunchFailure, "exception");
+  }
 }
 
 void Stream::work() {
@@ -54,34 +89,75 @@ void Stream::work() {
     }
     if (Command* command = record->command) { // Null: the gap at the ring's end.
       if (!owner.failure.exists() || command->runsAfterFailure()) {
-        command->run(*this);
+        run(*command);
       }
       command->~Command();
     }
     queue_.worked();
     queue_.progress().advance(at + record->bytes);
   }
-  const std::lock_guard lock(queue_.mutex());
-  working_ = false;
   blocks_ = {};
 }
 
-Turn::Turn(Stream& stream, uint64_t expected) : queue_(stream.queue_) {
+void Stream::waitUnlessLost(Position position) {
+  wait(position, [this] { return device().failure.lost().load(); });
+}
+
+orError_t Stream::waitForRoom(std::unique_lock<std::mutex>& lock, Position position) {
+  lock.unlock(); // Whoever only wants to look at or destroy the stream must not wait for room.
+  waitUnlessLost(position);
+  const orError_t error = reached(position) ? orSuccess : device().failure.check();
+  lock.lock();
+  return error;
+}
+
+/// Gives up a turn that has not come: a worker passes its place in the order. False if it has come meanwhile.
+bool Stream::dropTurn(Position begin) {
   std::unique_lock lock(queue_.mutex());
-  do {
-    if (stream.handle.load(std::memory_order_relaxed) != expected) {
+  if (reached(begin)) {
+    return false;
+  }
+  if (!working_) { // What stands before this turn are turns of other threads.
+    try {
+      startWorker();
+    } catch (const std::exception&) {
+      return false; // The host gives no more threads: then one waits for those.
+    }
+    if (handle.load() == 0) {
+      queue_.close();
+    }
+  }
+  queue_.dropTurn(begin);
+  return true;
+}
+
+Turn::Turn(Stream& stream, uint64_t expected) : stream_(stream) {
+  Queue& queue = stream.queue_;
+  std::unique_lock lock(queue.mutex());
+  error_ = stream.makeRoom(lock, expected, 0);
+  if (error_ != orSuccess) {
+    return;
+  }
+  queue.place(0, Queue::Kind::Turn);
+  begin_ = queue.publish(lock) - sizeof(Queue::Slot);
+  stream.waitUnlessLost(begin_);
+  if (!stream.reached(begin_)) {
+    const orError_t lost = stream.device().failure.check();
+    if (lost != orSuccess && stream.dropTurn(begin_)) {
+      error_ = lost;
       return;
     }
-  } while (!queue_.makeRoom(lock, 0));
-  queue_.place(0, Queue::Kind::Turn);
-  begin_ = queue_.publish(lock) - sizeof(Queue::Slot);
-  held_ = true;
-  stream.wait(begin_);
+    stream.wait(begin_); // The device has been reset, and the turn comes.
+  }
+  pausePoint("turn");
 }
 
 Turn::~Turn() {
-  if (held_) {
-    queue_.endTurn(begin_);
+  if (error_ == orSuccess) {
+    stream_.queue_.endTurn(begin_);
+    if (stream_.handle.load() == 0) { // Destroyed meanwhile. Looked at after the turn's end, as close() does inversely.
+      stream_.forgetIfDone();
+    }
   }
 }
 

@@ -38,11 +38,9 @@ class Stream : public Handled {
   template <class C, class... Args>
   orError_t submitAt(uint64_t expected, Position& end, size_t extra, Args&&... args) {
     std::unique_lock lock(queue_.mutex());
-    do {
-      if (handle.load(std::memory_order_relaxed) != expected) {
-        return invalidHandle("stream", "a stream", expected);
-      }
-    } while (!queue_.makeRoom(lock, sizeof(C) + extra));
+    if (const orError_t error = makeRoom(lock, expected, sizeof(C) + extra)) {
+      return error;
+    }
     if (!working_) [[unlikely]] {
       startWorker();
     }
@@ -66,7 +64,7 @@ class Stream : public Handled {
   /// For one who polls: a worker that naps beside waiting work is woken.
   void nudge() { queue_.nudge(); }
 
-  /// Blocks until the work before `position` is done, or `released()`.
+  /// Blocks until the work before `position` is done, or `released()`, of which releaseWaiters() tells.
   template <class Released>
   void wait(Position position, Released released) {
     if (!reached(position)) {
@@ -77,6 +75,10 @@ class Stream : public Handled {
   void wait(Position position) {
     wait(position, [] { return false; });
   }
+
+  /// The same for a host thread: it is released when the device is lost, even if that has a kernel running.
+  void waitUnlessLost(Position position);
+
   void interruptWaiters() { queue_.progress().interrupt(); }
 
   /// For the worker.
@@ -87,11 +89,32 @@ class Stream : public Handled {
 
   void startWorker();
   void work();
+  void run(Command& command);
+  void forgetIfDone();
+  bool dropTurn(Position begin);
+  orError_t waitForRoom(std::unique_lock<std::mutex>& lock, Position position);
+
+  /// Waits until a record with `payload` bytes fits. The lock may be given up meanwhile: hence the handle.
+  orError_t makeRoom(std::unique_lock<std::mutex>& lock, uint64_t expected, size_t payload) {
+    for (;;) {
+      if (handle.load(std::memory_order_relaxed) != expected) {
+        return invalidHandle("stream", "a stream", expected);
+      }
+      const Position position = queue_.roomBehind(payload);
+      if (position == 0) {
+        return orSuccess;
+      }
+      if (const orError_t error = waitForRoom(lock, position)) {
+        return error;
+      }
+    }
+  }
 
   Queue queue_;
   std::atomic<Device*> device_{nullptr};
   std::atomic<int> priority_{0};
-  bool working_ = false; ///< Guarded by the queue's mutex.
+  bool working_ = false; ///< Guarded by the queue's mutex, as the next.
+  bool listed_ = false;  ///< The device has it in its list.
   BlockCache blocks_;    ///< The worker's own.
 };
 
@@ -100,18 +123,20 @@ class Stream : public Handled {
 /// which on an idle stream needs no worker at all.
 class Turn {
  public:
-  /// @param expected The handle the caller was given; if it is not valid any more there is no turn.
+  /// @param expected The handle the caller was given; if it is not valid any more, or the device is lost before, there
+  /// is no turn.
   Turn(Stream& stream, uint64_t expected);
   ~Turn();
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  explicit operator bool() const { return held_; }
+  /// Why there is none; orSuccess if there is one.
+  orError_t error() const { return error_; }
 
  private:
-  Queue& queue_;
+  Stream& stream_;
+  orError_t error_ = orSuccess;
   Position begin_ = 0;
-  bool held_ = false;
 };
 
 } // namespace openreg::sim

@@ -26,8 +26,11 @@ class WaitCommand final : public Command {
  public:
   explicit WaitCommand(const Event::Version& version) : version_(version) {}
   void run(Stream& stream) override {
-    const Failure& failure = stream.device().failure; // Our own: the other device's failure moves its stream on.
-    version_.source->wait(version_.position, [&] { return failure.exists(); });
+    // Our own device's: the other's failure moves its stream on, once what is running there has ended. A lost device is
+    // not waited for even so long.
+    const Failure& failure = stream.device().failure;
+    Stream& source = *version_.source;
+    source.wait(version_.position, [&] { return failure.exists() || source.device().failure.lost().load(); });
   }
 
  private:
@@ -128,7 +131,7 @@ orError_t streamSynchronize(orStream_t stream) {
   if (const orError_t error = device.failure.check()) {
     return error;
   }
-  it->wait(it->submitted());
+  it->waitUnlessLost(it->submitted());
   return device.failure.surface();
 }
 
