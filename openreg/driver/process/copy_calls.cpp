@@ -31,7 +31,8 @@ struct Ends {
   bool mayBeQueued() const { return !dst.pageable && !src.pageable; }
 };
 
-orError_t queueCopy(Device& device, Stream& stream, uint64_t handle, const Ends& ends, size_t size) {
+orError_t
+queueCopy(Device& device, Stream& stream, uint64_t handle, const Ends& ends, size_t size, Device* other = nullptr) {
   CopyFrame frame;
   frame.toWhere = ends.dst.where;
   frame.fromWhere = ends.src.where;
@@ -46,6 +47,9 @@ orError_t queueCopy(Device& device, Stream& stream, uint64_t handle, const Ends&
     if (end->where == Where::Pinned) {
       host().shared().pinned.addUse(end->host, point); // So that freeing it waits.
     }
+  }
+  if (other != nullptr && other != &device) {
+    other->noteVisit(point); // Likewise.
   }
   return orSuccess;
 }
@@ -134,7 +138,7 @@ orError_t memcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevi
                                     orErrorDeviceLost, "device %d or %d has no executor; expected both to have one",
                                     dstDevice, srcDevice);
   }
-  return queueCopy(device, *it, number(stream), ends, size);
+  return queueCopy(device, *it, number(stream), ends, size, &other);
 }
 
 orError_t memsetAsync(void* ptr, int value, size_t size, orStream_t stream) {

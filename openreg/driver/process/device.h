@@ -101,6 +101,12 @@ class Device {
   /// Blocks until all that has been posted to its lanes is done.
   void drain();
 
+  /// Until that point, work of another device may use this one's memory.
+  void noteVisit(const Point& end);
+
+  /// Blocks until that is over.
+  void awaitVisitors();
+
   // -------------------------------------------------------------------------------------------- the executor
 
   /// The executor, started if there is none. Null after describing why not.
@@ -154,6 +160,7 @@ class Device {
   std::shared_ptr<Executor> executor_;
   Descriptor memoryFile_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<Point> visits_; ///< Of each lane the last.
 };
 
 } // namespace openreg::process

@@ -1,4 +1,6 @@
 // Points in the work of a device: fences, and waiting for them.
+#include <algorithm>
+
 #include "device.h"
 #include "host.h"
 
@@ -103,6 +105,29 @@ void Device::drain() {
   }
   for (const Point& point : points) {
     wait(point);
+  }
+}
+
+void Device::noteVisit(const Point& end) {
+  const std::lock_guard lock(mutex_);
+  Point last = end;
+  std::erase_if(visits_, [&](const Point& visit) {
+    const bool same = visit.device == end.device && visit.lane == end.lane;
+    last.value = same ? std::max(last.value, visit.value) : last.value;
+    return same || visit.reached();
+  });
+  visits_.push_back(last);
+}
+
+void Device::awaitVisitors() {
+  std::vector<Point> visits;
+  {
+    const std::lock_guard lock(mutex_);
+    visits = visits_;
+  }
+  for (const Point& visit : visits) {
+    visit.device->ensureFence(visit);
+    visit.device->wait(visit); // Also until that device is lost: then nobody is left who uses the memory.
   }
 }
 

@@ -25,8 +25,15 @@ orError_t checkLength(const char* name, size_t most) {
   return orSuccess;
 }
 
-/// If the arguments point into a peer's memory, the device's executor must know that.
-void introducePeers(Device& device, const void* args, const orPointerArg* pointers, size_t count) {
+/// If the arguments point into a peer's memory, the device's executor must know that. Gives those peers, and how many
+/// they are.
+size_t introducePeers(
+    Device& device,
+    const void* args,
+    const orPointerArg* pointers,
+    size_t count,
+    std::array<Device*, kMaxDevices>& found) {
+  size_t foundCount = 0;
   for (size_t i = 0; i < count; ++i) {
     uintptr_t pointer = 0;
     std::memcpy(&pointer, static_cast<const char*>(args) + pointers[i].offset, sizeof(pointer));
@@ -36,8 +43,12 @@ void introducePeers(Device& device, const void* args, const orPointerArg* pointe
     }
     if (Device* peer = host().deviceOf(first); peer != nullptr && host().peers.canAccess(device, *peer)) {
       host().peers.introduce(device, *peer);
+      if (std::find(found.begin(), found.begin() + foundCount, peer) == found.begin() + foundCount) {
+        found[foundCount++] = peer;
+      }
     }
   }
+  return foundCount;
 }
 
 /// The first in use of a table's objects for which `wanted` is true; null if none.
@@ -166,15 +177,21 @@ orError_t launchKernel(
         orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, it->name.load(),
         it->minArgsSize.load());
   }
-  introducePeers(device, args, pointers, pointerCount);
+  std::array<Device*, kMaxDevices> peers{};
+  const size_t peerCount = introducePeers(device, args, pointers, pointerCount, peers);
   const LaunchFrame frame{
       .argsSize = static_cast<uint16_t>(argsSize),
       .pointerCount = static_cast<uint16_t>(pointerCount),
       .kernel = it->remote};
   // The descriptors go first: the argument bytes may end anywhere.
-  return device.submit(
+  Point end;
+  const orError_t error = device.submit(
       *on, number(stream), Kind::Launch, frame, std::as_bytes(std::span(pointers, pointerCount)),
-      std::as_bytes(std::span(static_cast<const char*>(args), argsSize)));
+      std::as_bytes(std::span(static_cast<const char*>(args), argsSize)), &end);
+  for (size_t i = 0; i < peerCount && error == orSuccess; ++i) {
+    peers[i]->noteVisit(end);
+  }
+  return error;
 }
 // LITERALINCLUDE END: PROCESS LAUNCH
 

@@ -39,6 +39,7 @@ orError_t free(void* ptr) {
   const std::optional<sim::Block> block = device->memory.find(ptr);
   if (block && block->base == ptr) {
     device->drain();
+    device->awaitVisitors();
     if (device->memory.forget(block->base)) {
       // Posted in this order: an address is free for the next Malloc only when all have forgotten it.
       host().peers.announce(*device, ptr, 0);
