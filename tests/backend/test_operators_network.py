@@ -127,6 +127,57 @@ def test_a_convolution_refuses_two_types(device: str) -> None:
         F.conv2d(made(1, 2, 5, 5).to(device), made(2, 2, 3, 3).double().to(device))
 
 
+ONES = torch.ones(2, 8)
+# Calls with an argument `x` of another type, and what is said of it.
+OTHER_TYPES: dict[str, tuple[Callable[[torch.Tensor], object], str]] = {
+    "group_norm": (
+        lambda x: F.group_norm(ONES.to(x.device), 2, ONES[0].to(x.device), x[0]),
+        "group_norm: argument 'bias' is of type Double; expected Float",
+    ),
+    "group_norm of halves": (
+        lambda x: F.group_norm(ONES.half().to(x.device), 2, ONES[0].half().to(x.device), x[0]),
+        "group_norm: argument 'bias' is of type Double; expected Half",
+    ),
+    "multi_margin_loss": (
+        lambda x: F.multi_margin_loss(ONES.to(x.device), torch.tensor([0, 1], device=x.device), weight=x[0]),
+        "margin_loss: argument 'weight' is of type Double; expected Float",
+    ),
+    "layer_norm_backward": (
+        lambda x: torch.ops.aten.native_layer_norm_backward(
+            x, ONES.to(x.device), [8], *(ONES[:, :1].to(x.device),) * 2, None, None, [True, False, False]
+        ),
+        "layer_norm_backward: argument 'grad_out' is of type Double; expected Float",
+    ),
+    "max_pool2d_backward": (
+        lambda x: torch.ops.aten.max_pool2d_with_indices_backward(
+            ONES[None].to(x.device), ONES[None].to(x.device), [1, 1], [1, 1], [0, 0], [1, 1], False, x[None].int()
+        ),
+        "max_pool_backward: argument 'indices' is of type Int; expected Long",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_TYPES)
+def test_an_argument_of_another_type_is_named(device: str, name: str) -> None:
+    function, said = OTHER_TYPES[name]
+    with pytest.raises(RuntimeError, match=r"expected scalar type|mixed dtype"):
+        function(ONES.double())
+    with pytest.raises(RuntimeError, match=f"^{said}$"):
+        function(ONES.double().to(device))
+
+
+def test_parameters_of_halves_may_be_float(device: str) -> None:
+    x = ONES.bfloat16() * torch.arange(8)
+    for normalise in (
+        lambda x, w: F.group_norm(x, 2, w, w),
+        lambda x, w: F.layer_norm(x, (8,), w, w),
+        lambda x, w: F.batch_norm(x, None, None, w, w, training=True),
+    ):
+        wide = normalise(x, ONES[0])
+        assert wide.dtype == torch.bfloat16
+        assert normalise(x.to(device), ONES[0].to(device)).cpu().tolist() == wide.tolist()
+
+
 def test_a_convolution_refuses_two_devices(device: str, other_device: str) -> None:
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
         F.conv2d(made(1, 2, 5, 5).to(device), made(2, 2, 3, 3).to(other_device))

@@ -54,4 +54,18 @@ void ArrayOutput::finish() const {
   }
 }
 
+void checkArray(const KernelFamily& family, const ArrayPointer& pointer, const at::Tensor& like) {
+  const auto& array = pointer.array;
+  TORCH_CHECK(
+      array.device() == like.device(), "Expected all tensors to be on the same device, but ", family.name(),
+      " got some on ", like.device(), " and some on ", array.device());
+  const bool isElements = pointer.type == at::ScalarType::Undefined;
+  const auto wanted = isElements ? like.scalar_type() : pointer.type;
+  const bool fits = pointer.fit == Fit::Computed || pointer.given == wanted ||
+                    (pointer.fit == Fit::Parameter && at::isReducedFloatingType(wanted) && pointer.given == at::kFloat);
+  TORCH_CHECK(
+      fits && array.scalar_type() == (isElements ? arrayType(wanted) : wanted), family.name(), ": argument '",
+      pointer.name, "' is of type ", pointer.given, "; expected ", wanted);
+}
+
 } // namespace openreg

@@ -53,12 +53,12 @@ Outputs batchNormOut(
   const auto runningMeanArray = asArray(runningMean), runningVarArray = asArray(runningVar);
   launchOverArrays(
       kBatchNorm, input, args,
-      {reads(offsetof(BatchNormArgs, input), asArray(input)), writes(offsetof(BatchNormArgs, output), output.array()),
-       reads(offsetof(BatchNormArgs, weight), asArray(weight)), reads(offsetof(BatchNormArgs, bias), asArray(bias)),
-       writes(offsetof(BatchNormArgs, runningMean), runningMeanArray),
-       writes(offsetof(BatchNormArgs, runningVar), runningVarArray),
-       writes(offsetof(BatchNormArgs, mean), saveMean.array()),
-       writes(offsetof(BatchNormArgs, invstd), saveInvstd.array())});
+      {reads("input", &BatchNormArgs::input, input), writes("output", &BatchNormArgs::output, output),
+       reads("weight", &BatchNormArgs::weight, weight, Fit::Parameter),
+       reads("bias", &BatchNormArgs::bias, bias, Fit::Parameter),
+       writes("running_mean", &BatchNormArgs::runningMean, runningMeanArray),
+       writes("running_var", &BatchNormArgs::runningVar, runningVarArray),
+       writes("mean", &BatchNormArgs::mean, saveMean), writes("invstd", &BatchNormArgs::invstd, saveInvstd)});
   output.finish();
   saveMean.finish();
   saveInvstd.finish();

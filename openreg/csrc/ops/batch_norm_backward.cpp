@@ -51,13 +51,14 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
   const auto invstd = training ? asArray(saveInvstd) : asArray(runningVar).add(eps).rsqrt();
   launchOverArrays(
       kBatchNormBackward, input, args,
-      {reads(offsetof(BatchNormBackwardArgs, gradOutput), asArray(gradOutput)),
-       reads(offsetof(BatchNormBackwardArgs, input), asArray(input)),
-       reads(offsetof(BatchNormBackwardArgs, weight), asArray(weight)),
-       reads(offsetof(BatchNormBackwardArgs, mean), mean), reads(offsetof(BatchNormBackwardArgs, invstd), invstd),
-       writes(offsetof(BatchNormBackwardArgs, gradInput), gradInput.array()),
-       writes(offsetof(BatchNormBackwardArgs, gradWeight), gradWeight.array()),
-       writes(offsetof(BatchNormBackwardArgs, gradBias), gradBias.array())});
+      {reads("grad_out", &BatchNormBackwardArgs::gradOutput, gradOutput),
+       reads("input", &BatchNormBackwardArgs::input, input),
+       reads("weight", &BatchNormBackwardArgs::weight, weight, Fit::Parameter),
+       reads("save_mean", &BatchNormBackwardArgs::mean, mean, Fit::Parameter),
+       reads("save_invstd", &BatchNormBackwardArgs::invstd, invstd, Fit::Parameter),
+       writes("grad_input", &BatchNormBackwardArgs::gradInput, gradInput),
+       writes("grad_weight", &BatchNormBackwardArgs::gradWeight, gradWeight),
+       writes("grad_bias", &BatchNormBackwardArgs::gradBias, gradBias)});
   gradInput.finish();
   gradWeight.finish();
   gradBias.finish();

@@ -84,12 +84,9 @@ void convolve(
   const ArrayOutput output(target);
   launchOverArrays(
       toImage ? kConvolutionImage : kConvolution, target, describe(image, weight, result, geometry),
-      {toImage ? writes(offsetof(ConvolutionArgs, image), output.array())
-               : reads(offsetof(ConvolutionArgs, image), asArray(image)),
-       toImage ? reads(offsetof(ConvolutionArgs, result), asArray(result))
-               : writes(offsetof(ConvolutionArgs, result), output.array()),
-       reads(offsetof(ConvolutionArgs, weight), asArray(weight)),
-       reads(offsetof(ConvolutionArgs, bias), asArray(bias))});
+      {toImage ? writes("image", &ConvolutionArgs::image, output) : reads("image", &ConvolutionArgs::image, image),
+       toImage ? reads("result", &ConvolutionArgs::result, result) : writes("result", &ConvolutionArgs::result, output),
+       reads("weight", &ConvolutionArgs::weight, weight), reads("bias", &ConvolutionArgs::bias, bias)});
   output.finish();
 }
 
@@ -98,9 +95,8 @@ void correlate(const at::Tensor& image, const at::Tensor& weight, const at::Tens
   const ArrayOutput output(weight);
   launchOverArrays(
       kConvolutionWeight, weight, describe(image, weight, result, geometry),
-      {reads(offsetof(ConvolutionArgs, image), asArray(image)),
-       reads(offsetof(ConvolutionArgs, result), asArray(result)),
-       writes(offsetof(ConvolutionArgs, weight), output.array())});
+      {reads("image", &ConvolutionArgs::image, image), reads("result", &ConvolutionArgs::result, result),
+       writes("weight", &ConvolutionArgs::weight, output)});
   output.finish();
 }
 // LITERALINCLUDE END: CONVOLUTION LAUNCHES

@@ -36,8 +36,8 @@ void launchForward(
   const ArrayOutput output(distances);
   launchOverArrays(
       family, first, describe(first, second, p),
-      {reads(offsetof(DistanceArgs, first), asArray(first)), reads(offsetof(DistanceArgs, second), asArray(second)),
-       writes(offsetof(DistanceArgs, distances), output.array())});
+      {reads("x1", &DistanceArgs::first, first), reads("x2", &DistanceArgs::second, second),
+       writes("distances", &DistanceArgs::distances, output)});
   output.finish();
 }
 
@@ -52,9 +52,9 @@ void launchBackward(
   const ArrayOutput output(result);
   launchOverArrays(
       family, first, describe(first, second, p),
-      {reads(offsetof(DistanceArgs, first), asArray(first)), reads(offsetof(DistanceArgs, second), asArray(second)),
-       reads(offsetof(DistanceArgs, distances), asArray(distances)), reads(offsetof(DistanceArgs, grad), asArray(grad)),
-       writes(offsetof(DistanceArgs, result), output.array())});
+      {reads("x1", &DistanceArgs::first, first), reads("x2", &DistanceArgs::second, second),
+       reads("distances", &DistanceArgs::distances, distances), reads("grad", &DistanceArgs::grad, grad),
+       writes("result", &DistanceArgs::result, output)});
   output.finish();
 }
 

@@ -42,9 +42,9 @@ at::Tensor embeddingBackward(
   const ArrayOutput output(result);
   launchOverArrays(
       kEmbeddingBackward, gradOutput, args,
-      {reads(offsetof(EmbeddingBackwardArgs, grad), asArray(gradOutput)),
-       reads(offsetof(EmbeddingBackwardArgs, indices), asArray(indices)),
-       writes(offsetof(EmbeddingBackwardArgs, result), output.array())});
+      {reads("grad_output", &EmbeddingBackwardArgs::grad, gradOutput),
+       reads("indices", &EmbeddingBackwardArgs::indices, indices, Fit::Computed),
+       writes("result", &EmbeddingBackwardArgs::result, output)});
   output.finish();
   return result;
 }

@@ -87,11 +87,12 @@ FourTensors embeddingBag(
   const ArrayOutput out(output);
   launchOverArrays(
       kEmbeddingBag, weight, args,
-      {reads(offsetof(EmbeddingBagArgs, weight), asArray(weight)),
-       reads(offsetof(EmbeddingBagArgs, indices), asArray(indices)), reads(offsetof(EmbeddingBagArgs, offsets), ends),
-       reads(offsetof(EmbeddingBagArgs, factors), asArray(factors)),
-       writes(offsetof(EmbeddingBagArgs, output), out.array()), writes(offsetof(EmbeddingBagArgs, bagOf), bagOf),
-       writes(offsetof(EmbeddingBagArgs, sizes), sizes), writes(offsetof(EmbeddingBagArgs, largest), largest)});
+      {reads("weight", &EmbeddingBagArgs::weight, weight),
+       reads("indices", &EmbeddingBagArgs::indices, indices, Fit::Computed),
+       reads("offsets", &EmbeddingBagArgs::offsets, ends),
+       reads("per_sample_weights", &EmbeddingBagArgs::factors, factors),
+       writes("output", &EmbeddingBagArgs::output, out), writes("bag_of", &EmbeddingBagArgs::bagOf, bagOf),
+       writes("sizes", &EmbeddingBagArgs::sizes, sizes), writes("largest", &EmbeddingBagArgs::largest, largest)});
   out.finish();
   return {output, bagOf, sizes, largest};
 }

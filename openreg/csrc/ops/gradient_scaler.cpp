@@ -31,9 +31,9 @@ void unscale(at::TensorList gradients, at::Tensor& found, const at::Tensor& inve
     const auto array = asArray(gradient);
     launchOverArrays(
         kUnscale, gradient, kernels::UnscaleArgs{.count = gradient.numel()},
-        {writes(offsetof(kernels::UnscaleArgs, gradients), array),
-         reads(offsetof(kernels::UnscaleArgs, inverseScale), inverseScale),
-         writes(offsetof(kernels::UnscaleArgs, found), found)});
+        {writes("gradients", &kernels::UnscaleArgs::gradients, array),
+         reads("inverse_scale", &kernels::UnscaleArgs::inverseScale, inverseScale),
+         writes("found", &kernels::UnscaleArgs::found, found)});
     if (!array.is_same(gradient)) {
       gradient.copy_(array);
     }
@@ -53,8 +53,8 @@ at::Tensor& updateScale(
   using Args = kernels::UpdateScaleArgs;
   launchOverArrays(
       kUpdateScale, scale, Args{.growth = growth, .backoff = backoff, .interval = interval},
-      {writes(offsetof(Args, scale), scale), writes(offsetof(Args, steps), steps),
-       reads(offsetof(Args, found), found)});
+      {writes("scale", &Args::scale, scale), writes("steps", &Args::steps, steps),
+       reads("found", &Args::found, found)});
   return scale;
 }
 

@@ -57,8 +57,8 @@ at::Tensor gridSampler(
   const ArrayOutput output(result);
   launchOverArrays(
       kGridSampler, image, args,
-      {reads(offsetof(GridSamplerArgs, image), asArray(image)), reads(offsetof(GridSamplerArgs, grid), asArray(grid)),
-       writes(offsetof(GridSamplerArgs, result), output.array())});
+      {reads("input", &GridSamplerArgs::image, image), reads("grid", &GridSamplerArgs::grid, grid),
+       writes("out", &GridSamplerArgs::result, output)});
   output.finish();
   return result;
 }
@@ -79,10 +79,10 @@ std::tuple<at::Tensor, at::Tensor> gridSamplerBackward(
   const ArrayOutput toImage(gradImage), toGrid(gradGrid);
   launchOverArrays(
       kGridSamplerBackward, image, args,
-      {reads(offsetof(GridSamplerArgs, image), asArray(image)), reads(offsetof(GridSamplerArgs, grid), asArray(grid)),
-       reads(offsetof(GridSamplerArgs, result), asArray(gradOutput)),
-       writes(offsetof(GridSamplerArgs, gradImage), toImage.array()),
-       writes(offsetof(GridSamplerArgs, gradGrid), toGrid.array())});
+      {reads("input", &GridSamplerArgs::image, image), reads("grid", &GridSamplerArgs::grid, grid),
+       reads("grad_output", &GridSamplerArgs::result, gradOutput),
+       writes("grad_input", &GridSamplerArgs::gradImage, toImage),
+       writes("grad_grid", &GridSamplerArgs::gradGrid, toGrid)});
   toImage.finish();
   toGrid.finish();
   return {gradImage, gradGrid};

@@ -39,10 +39,10 @@ void groupNorm(
   const ArrayOutput output(out), saveMean(mean), saveRstd(rstd);
   launchOverArrays(
       kGroupNorm, input, args,
-      {reads(offsetof(GroupNormArgs, input), asArray(input)), writes(offsetof(GroupNormArgs, output), output.array()),
-       reads(offsetof(GroupNormArgs, weight), asArray(weight)), reads(offsetof(GroupNormArgs, bias), asArray(bias)),
-       writes(offsetof(GroupNormArgs, mean), saveMean.array()),
-       writes(offsetof(GroupNormArgs, rstd), saveRstd.array())});
+      {reads("input", &GroupNormArgs::input, input), writes("output", &GroupNormArgs::output, output),
+       reads("weight", &GroupNormArgs::weight, weight, Fit::Parameter),
+       reads("bias", &GroupNormArgs::bias, bias, Fit::Parameter), writes("mean", &GroupNormArgs::mean, saveMean),
+       writes("rstd", &GroupNormArgs::rstd, saveRstd)});
   output.finish();
   saveMean.finish();
   saveRstd.finish();
@@ -69,14 +69,14 @@ void groupNormBackward(
   const ArrayOutput toInput(gradInput), toWeight(gradWeight), toBias(gradBias);
   launchOverArrays(
       kGroupNormBackward, input, args,
-      {reads(offsetof(GroupNormBackwardArgs, gradOutput), asArray(gradOutput)),
-       reads(offsetof(GroupNormBackwardArgs, input), asArray(input)),
-       reads(offsetof(GroupNormBackwardArgs, weight), asArray(weight)),
-       reads(offsetof(GroupNormBackwardArgs, mean), asArray(mean)),
-       reads(offsetof(GroupNormBackwardArgs, rstd), asArray(rstd)),
-       writes(offsetof(GroupNormBackwardArgs, gradInput), toInput.array()),
-       writes(offsetof(GroupNormBackwardArgs, gradWeight), toWeight.array()),
-       writes(offsetof(GroupNormBackwardArgs, gradBias), toBias.array())});
+      {reads("grad_out", &GroupNormBackwardArgs::gradOutput, gradOutput),
+       reads("input", &GroupNormBackwardArgs::input, input),
+       reads("weight", &GroupNormBackwardArgs::weight, weight, Fit::Parameter),
+       reads("mean", &GroupNormBackwardArgs::mean, mean, Fit::Parameter),
+       reads("rstd", &GroupNormBackwardArgs::rstd, rstd, Fit::Parameter),
+       writes("grad_input", &GroupNormBackwardArgs::gradInput, toInput),
+       writes("grad_weight", &GroupNormBackwardArgs::gradWeight, toWeight),
+       writes("grad_bias", &GroupNormBackwardArgs::gradBias, toBias)});
   toInput.finish();
   toWeight.finish();
   toBias.finish();

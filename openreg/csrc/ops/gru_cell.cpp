@@ -34,10 +34,10 @@ TwoTensors gruCell(
   const ArrayOutput hiddenOut(newHidden), keptOut(kept);
   launchOverArrays(
       kGruCell, inputGates, args,
-      {reads(offsetof(Args, inputGates), asArray(inputGates)), reads(offsetof(Args, hiddenGates), asArray(hiddenGates)),
-       reads(offsetof(Args, inputBias), asArray(inputBias)), reads(offsetof(Args, hiddenBias), asArray(hiddenBias)),
-       reads(offsetof(Args, hidden), asArray(hidden)), writes(offsetof(Args, newHidden), hiddenOut.array()),
-       writes(offsetof(Args, kept), keptOut.array())});
+      {reads("input_gates", &Args::inputGates, inputGates), reads("hidden_gates", &Args::hiddenGates, hiddenGates),
+       reads("input_bias", &Args::inputBias, inputBias), reads("hidden_bias", &Args::hiddenBias, hiddenBias),
+       reads("hx", &Args::hidden, hidden), writes("new_hidden", &Args::newHidden, hiddenOut),
+       writes("kept", &Args::kept, keptOut)});
   hiddenOut.finish();
   keptOut.finish();
   return {newHidden, kept};
@@ -55,10 +55,10 @@ FiveTensors gruCellBackward(const at::Tensor& gradHidden, const at::Tensor& kept
   const ArrayOutput inputOut(gradInput), gatesOut(gradHiddenGates), hiddenOut(gradOldHidden);
   launchOverArrays(
       kGruCellBackward, gradHidden, args,
-      {reads(offsetof(Args, gradHidden), asArray(gradHidden)), reads(offsetof(Args, kept), asArray(kept)),
-       writes(offsetof(Args, gradInputGates), inputOut.array()),
-       writes(offsetof(Args, gradHiddenGates), gatesOut.array()),
-       writes(offsetof(Args, gradOldHidden), hiddenOut.array())});
+      {reads("grad_hy", &Args::gradHidden, gradHidden), reads("workspace", &Args::kept, kept),
+       writes("grad_input_gates", &Args::gradInputGates, inputOut),
+       writes("grad_hidden_gates", &Args::gradHiddenGates, gatesOut),
+       writes("grad_old_hidden", &Args::gradOldHidden, hiddenOut)});
   inputOut.finish();
   gatesOut.finish();
   hiddenOut.finish();

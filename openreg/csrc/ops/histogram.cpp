@@ -71,8 +71,7 @@ histcOut(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at
   const ArrayOutput counts(out);
   launchOverArrays(
       kHistogram, self, args,
-      {writes(offsetof(kernels::HistogramArgs, counts), counts.array()),
-       reads(offsetof(kernels::HistogramArgs, in), asArray(self))});
+      {writes("out", &kernels::HistogramArgs::counts, counts), reads("self", &kernels::HistogramArgs::in, self)});
   counts.finish();
   return out;
 }

@@ -72,10 +72,10 @@ ThreeTensors layerNorm(
   const ArrayOutput output(out), saveMean(mean), saveRstd(rstd);
   launchOverArrays(
       kLayerNorm, input, args,
-      {reads(offsetof(LayerNormArgs, input), asArray(input)), writes(offsetof(LayerNormArgs, output), output.array()),
-       reads(offsetof(LayerNormArgs, weight), asArray(weight)), reads(offsetof(LayerNormArgs, bias), asArray(bias)),
-       writes(offsetof(LayerNormArgs, mean), saveMean.array()),
-       writes(offsetof(LayerNormArgs, rstd), saveRstd.array())});
+      {reads("input", &LayerNormArgs::input, input), writes("output", &LayerNormArgs::output, output),
+       reads("weight", &LayerNormArgs::weight, weight, Fit::Parameter),
+       reads("bias", &LayerNormArgs::bias, bias, Fit::Parameter), writes("mean", &LayerNormArgs::mean, saveMean),
+       writes("rstd", &LayerNormArgs::rstd, saveRstd)});
   output.finish();
   saveMean.finish();
   saveRstd.finish();
@@ -113,14 +113,14 @@ ThreeTensors layerNormBackward(
   const ArrayOutput gradInput(grads[0]), gradWeight(grads[1]), gradBias(grads[2]);
   launchOverArrays(
       kLayerNormBackward, input, args,
-      {reads(offsetof(LayerNormBackwardArgs, gradOutput), asArray(gradOutput)),
-       reads(offsetof(LayerNormBackwardArgs, input), asArray(input)),
-       reads(offsetof(LayerNormBackwardArgs, weight), asArray(weight)),
-       reads(offsetof(LayerNormBackwardArgs, mean), asArray(mean)),
-       reads(offsetof(LayerNormBackwardArgs, rstd), asArray(rstd)),
-       writes(offsetof(LayerNormBackwardArgs, gradInput), gradInput.array()),
-       writes(offsetof(LayerNormBackwardArgs, gradWeight), gradWeight.array()),
-       writes(offsetof(LayerNormBackwardArgs, gradBias), gradBias.array())});
+      {reads("grad_out", &LayerNormBackwardArgs::gradOutput, gradOutput),
+       reads("input", &LayerNormBackwardArgs::input, input),
+       reads("weight", &LayerNormBackwardArgs::weight, weight, Fit::Parameter),
+       reads("mean", &LayerNormBackwardArgs::mean, mean, Fit::Parameter),
+       reads("rstd", &LayerNormBackwardArgs::rstd, rstd, Fit::Parameter),
+       writes("grad_input", &LayerNormBackwardArgs::gradInput, gradInput),
+       writes("grad_weight", &LayerNormBackwardArgs::gradWeight, gradWeight),
+       writes("grad_bias", &LayerNormBackwardArgs::gradBias, gradBias)});
   gradInput.finish();
   gradWeight.finish();
   gradBias.finish();

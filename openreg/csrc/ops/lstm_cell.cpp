@@ -33,10 +33,10 @@ ThreeTensors lstmCell(
   const ArrayOutput hiddenOut(newHidden), cellOut(newCell), keptOut(kept);
   launchOverArrays(
       kLstmCell, inputGates, args,
-      {reads(offsetof(Args, inputGates), asArray(inputGates)), reads(offsetof(Args, hiddenGates), asArray(hiddenGates)),
-       reads(offsetof(Args, inputBias), asArray(inputBias)), reads(offsetof(Args, hiddenBias), asArray(hiddenBias)),
-       reads(offsetof(Args, cell), asArray(cell)), writes(offsetof(Args, newHidden), hiddenOut.array()),
-       writes(offsetof(Args, newCell), cellOut.array()), writes(offsetof(Args, kept), keptOut.array())});
+      {reads("input_gates", &Args::inputGates, inputGates), reads("hidden_gates", &Args::hiddenGates, hiddenGates),
+       reads("input_bias", &Args::inputBias, inputBias), reads("hidden_bias", &Args::hiddenBias, hiddenBias),
+       reads("cx", &Args::cell, cell), writes("new_hidden", &Args::newHidden, hiddenOut),
+       writes("new_cell", &Args::newCell, cellOut), writes("kept", &Args::kept, keptOut)});
   hiddenOut.finish();
   cellOut.finish();
   keptOut.finish();
@@ -63,10 +63,9 @@ ThreeTensors lstmCellBackward(
   const ArrayOutput gatesOut(gradGates), cellOut(gradOldCell);
   launchOverArrays(
       kLstmCellBackward, cell, args,
-      {reads(offsetof(Args, gradHidden), asArray(gradHidden)), reads(offsetof(Args, gradCell), asArray(gradCell)),
-       reads(offsetof(Args, cell), asArray(cell)), reads(offsetof(Args, newCell), asArray(newCell)),
-       reads(offsetof(Args, kept), asArray(kept)), writes(offsetof(Args, gradGates), gatesOut.array()),
-       writes(offsetof(Args, gradOldCell), cellOut.array())});
+      {reads("grad_hy", &Args::gradHidden, gradHidden), reads("grad_cy", &Args::gradCell, gradCell),
+       reads("cx", &Args::cell, cell), reads("cy", &Args::newCell, newCell), reads("workspace", &Args::kept, kept),
+       writes("grad_gates", &Args::gradGates, gatesOut), writes("grad_old_cell", &Args::gradOldCell, cellOut)});
   gatesOut.finish();
   cellOut.finish();
   return {gradGates, gradOldCell, hasBias ? gradGates.sum(0) : at::Tensor()};

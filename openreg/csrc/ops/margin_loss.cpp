@@ -48,11 +48,9 @@ at::Tensor marginLoss(
   const ArrayOutput lossOut(losses), isTargetOut(isTarget);
   launchOverArrays(
       kForward, input, args,
-      {reads(offsetof(MarginLossArgs, input), asArray(input)),
-       reads(offsetof(MarginLossArgs, target), target.contiguous()),
-       reads(offsetof(MarginLossArgs, weight), asArray(weight)),
-       writes(offsetof(MarginLossArgs, loss), lossOut.array()),
-       writes(offsetof(MarginLossArgs, isTarget), isTargetOut.array())});
+      {reads("self", &MarginLossArgs::input, input), reads("target", &MarginLossArgs::target, target.contiguous()),
+       reads("weight", &MarginLossArgs::weight, weight), writes("loss", &MarginLossArgs::loss, lossOut),
+       writes("is_target", &MarginLossArgs::isTarget, isTargetOut)});
   lossOut.finish();
   isTargetOut.finish();
   if (reduction == at::Reduction::None) {
@@ -74,11 +72,10 @@ at::Tensor marginLossBackward(
   const ArrayOutput output(gradInput);
   launchOverArrays(
       kBackward, input, args,
-      {reads(offsetof(MarginLossArgs, input), asArray(input)),
-       reads(offsetof(MarginLossArgs, target), target.contiguous()),
-       reads(offsetof(MarginLossArgs, weight), asArray(weight)),
-       reads(offsetof(MarginLossArgs, loss), asArray(grad.expand({args.rows}))),
-       writes(offsetof(MarginLossArgs, gradInput), output.array())});
+      {reads("self", &MarginLossArgs::input, input), reads("target", &MarginLossArgs::target, target.contiguous()),
+       reads("weight", &MarginLossArgs::weight, weight),
+       reads("grad_output", &MarginLossArgs::loss, grad.expand({args.rows})),
+       writes("grad_input", &MarginLossArgs::gradInput, output)});
   output.finish();
   return gradInput;
 }

@@ -43,7 +43,7 @@ void launchPad(const KernelFamily& family, const at::Tensor& image, at::IntArray
   const ArrayOutput output(result);
   launchOverArrays(
       family, image, describe(image, result, padding),
-      {reads(offsetof(PadArgs, image), asArray(image)), writes(offsetof(PadArgs, result), output.array())});
+      {reads("self", &PadArgs::image, image), writes("out", &PadArgs::result, output)});
   output.finish();
 }
 
@@ -52,7 +52,7 @@ void launchPadBackward(
   const ArrayOutput output(gradImage);
   launchOverArrays(
       family, gradImage, describe(gradImage, gradResult, padding),
-      {writes(offsetof(PadArgs, image), output.array()), reads(offsetof(PadArgs, result), asArray(gradResult))});
+      {writes("grad_input", &PadArgs::image, output), reads("grad_output", &PadArgs::result, gradResult)});
   output.finish();
 }
 

@@ -21,8 +21,8 @@ void launchPool(
   const ArrayOutput where(index);
   launchOverArrays(
       family, image, args,
-      {reads(offsetof(Args, image), asArray(image)), writes(offsetof(Args, result), output.array()),
-       writes(offsetof(Args, index), where.array())});
+      {reads("self", &Args::image, image), writes("out", &Args::result, output),
+       writes("indices", &Args::index, where)});
   output.finish();
   where.finish();
 }
@@ -34,8 +34,8 @@ void launchPoolBackward(
   const ArrayOutput output(image);
   launchOverArrays(
       family, image, args,
-      {writes(offsetof(Args, image), output.array()), reads(offsetof(Args, result), asArray(result)),
-       reads(offsetof(Args, index), asArray(index))});
+      {writes("grad_input", &Args::image, output), reads("grad_output", &Args::result, result),
+       reads("indices", &Args::index, index)});
   output.finish();
 }
 

@@ -59,10 +59,12 @@ at::Tensor& searchOut(
   args.right = right || side == "right" ? 1 : 0;
   args.narrow = narrow ? 1 : 0;
   const auto from = boundaries.to(common);
+  auto places = writes("out", &SearchArgs::result, result);
+  places.type = out.scalar_type(); // int or long: `narrow` says which
   launchOverArrays(
       kSearch, from, args,
-      {writes(offsetof(SearchArgs, result), result), reads(offsetof(SearchArgs, values), asArray(values.to(common))),
-       reads(offsetof(SearchArgs, boundaries), asArray(from)), reads(offsetof(SearchArgs, sorter), asArray(sorter))});
+      {places, reads("self", &SearchArgs::values, values.to(common)),
+       reads("sorted_sequence", &SearchArgs::boundaries, from), reads("sorter", &SearchArgs::sorter, sorter)});
   if (!result.is_same(out)) {
     out.copy_(result);
   }

@@ -67,8 +67,7 @@ at::Tensor& im2colOut(
   resizeOutput(out, at::IntArrayRef(shape).slice(self.dim() == 3 ? 1 : 0), {}, self.options());
   const ArrayOutput output(out);
   launchOverArrays(
-      kUnfold, self, args,
-      {reads(offsetof(UnfoldArgs, image), asArray(image)), writes(offsetof(UnfoldArgs, matrix), output.array())});
+      kUnfold, self, args, {reads("self", &UnfoldArgs::image, image), writes("out", &UnfoldArgs::matrix, output)});
   output.finish();
   return out;
 }
@@ -111,7 +110,7 @@ at::Tensor& col2imOut(
   const ArrayOutput output(out);
   launchOverArrays(
       kFold, self, describe(matrix.size(0) * channels, imageSize, size, dilation, padding, stride),
-      {writes(offsetof(UnfoldArgs, image), output.array()), reads(offsetof(UnfoldArgs, matrix), asArray(matrix))});
+      {writes("out", &UnfoldArgs::image, output), reads("self", &UnfoldArgs::matrix, matrix)});
   output.finish();
   return out;
 }

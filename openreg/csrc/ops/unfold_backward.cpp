@@ -28,8 +28,7 @@ void unfoldBackwardKernel(at::Tensor& in, const at::Tensor& grad, int64_t dim, i
   const ArrayOutput output(in);
   launchOverArrays(
       kUnfoldBackward, grad, args,
-      {writes(offsetof(UnfoldBackwardArgs, in), output.array()),
-       reads(offsetof(UnfoldBackwardArgs, grad), asArray(grad))});
+      {writes("grad_in", &UnfoldBackwardArgs::in, output), reads("grad", &UnfoldBackwardArgs::grad, grad)});
   output.finish();
 }
 

@@ -77,7 +77,7 @@ void launchUpsample(const at::Tensor& image, const at::Tensor& result, const Ups
   const ArrayOutput output(result);
   launchOverArrays(
       kUpsample, image, args,
-      {reads(offsetof(UpsampleArgs, image), asArray(image)), writes(offsetof(UpsampleArgs, result), output.array())});
+      {reads("self", &UpsampleArgs::image, image), writes("out", &UpsampleArgs::result, output)});
   output.finish();
 }
 
@@ -85,8 +85,7 @@ void launchUpsampleBackward(const at::Tensor& gradImage, const at::Tensor& gradR
   const ArrayOutput output(gradImage);
   launchOverArrays(
       kUpsampleBackward, gradImage, args,
-      {writes(offsetof(UpsampleArgs, image), output.array()),
-       reads(offsetof(UpsampleArgs, result), asArray(gradResult))});
+      {writes("grad_input", &UpsampleArgs::image, output), reads("grad_output", &UpsampleArgs::result, gradResult)});
   output.finish();
 }
 
