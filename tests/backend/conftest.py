@@ -117,15 +117,37 @@ def gate() -> Iterator[GateFunction]:
         torch.openreg.synchronize(index)
 
 
-@pytest.fixture(autouse=True)
-def first_device_is_current() -> Iterator[None]:
-    """A test that leaves another device or stream current, or a global setting on, must not fail the next one."""
-    yield
+def put_back() -> None:
+    """Makes device 0 current, and of each device its default stream; turns deterministic algorithms off."""
     for index in range(torch.openreg.device_count()):
         torch.openreg.set_stream(torch.openreg.default_stream(index))
     torch.openreg.set_device(0)
     if torch.are_deterministic_algorithms_enabled():
         torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_is_current() -> Iterator[None]:
+    """A test that leaves another device or stream current fails, and the next one finds the first ones all the same.
+
+    Only this shows an operator that does so. Tests that mean to do it ask for `puts_back`.
+    """
+    yield
+    indices = range(torch.openreg.device_count())
+    device = torch.openreg.current_device() if indices else 0
+    streams = [torch.openreg.current_stream(index) for index in indices]
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    put_back()
+    assert device == 0, f"device {device} is current after the test"
+    assert streams == [torch.openreg.default_stream(index) for index in indices], "other streams are current"
+    assert not deterministic, "deterministic algorithms are still on"
+
+
+@pytest.fixture
+def puts_back() -> Iterator[None]:
+    """For tests that themselves make a device or stream current, or set what all tests share: puts it back."""
+    yield
+    put_back()
 
 
 def free_memory() -> list[int]:

@@ -43,6 +43,7 @@ def test_asking_for_the_accelerator_starts_nothing(program: ProgramFunction) -> 
     assert program(code).splitlines() == ["openreg openreg", "True 2 False", "True"]
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_current_device_is_that_of_torch_openreg(device: str) -> None:
     accelerator.set_device_index(index_of(device))
     assert accelerator.current_device_index() == torch.openreg.current_device() == index_of(device)
@@ -52,6 +53,7 @@ def test_the_current_device_is_that_of_torch_openreg(device: str) -> None:
     assert str(torch.empty(1, device="openreg").device) == device
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_context_makes_a_device_current_and_puts_the_other_back(device: str, other_device: str) -> None:
     accelerator.set_device_index(other_device)
     with accelerator.device_index(index_of(device)):
@@ -62,6 +64,7 @@ def test_the_context_makes_a_device_current_and_puts_the_other_back(device: str,
         assert accelerator.current_device_index() == index_of(other_device)
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_context_puts_the_device_back_after_an_exception(device: str, other_device: str) -> None:
     accelerator.set_device_index(other_device)
     with pytest.raises(ZeroDivisionError), accelerator.device_index(index_of(device)):
@@ -140,6 +143,7 @@ def test_capability_lists_the_types_that_tensors_can_have_and_no_other(device: s
 # ---------------------------------------------------------------------- streams
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_current_stream_is_the_default_stream(device: str) -> None:
     stream = accelerator.current_stream(device)
     assert (stream.stream_id, str(stream.device)) == (0, device)
@@ -148,6 +152,7 @@ def test_the_current_stream_is_the_default_stream(device: str) -> None:
     assert accelerator.current_stream() == stream
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_setting_a_default_stream_makes_its_device_current(device: str, other_device: str) -> None:
     accelerator.set_device_index(other_device)
     accelerator.set_stream(accelerator.current_stream(device))
@@ -218,6 +223,7 @@ def test_every_public_function_is_in_one_of_these_tests() -> None:
     assert public - modules == {*WORKS, *GRAPHS}
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_old_names_still_work_and_warn() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -65,6 +65,7 @@ def test_gradients_equal_the_cpus(device: str, make: Callable[[], torch.nn.Modul
     torch.testing.assert_close(gradients(make(), x, device), gradients(make(), x, "cpu"))
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_gradients_do_not_depend_on_the_current_device(device: str, other_device: str) -> None:
     x = numbers(4, 8)
     torch.openreg.set_device(other_device)
@@ -148,6 +149,7 @@ def test_several_host_threads_may_run_backward_at_once() -> None:
     assert failures == []
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_worker_thread_leaves_the_callers_current_device_alone(device: str, other_device: str) -> None:
     torch.openreg.set_device(other_device)
     torch.ones(3, device=device, requires_grad=True).sum().backward()
@@ -319,6 +321,7 @@ def test_saved_tensor_hooks_may_keep_tensors_on_the_cpu(device: str) -> None:
     torch.testing.assert_close(x.grad.cpu(), numbers(3).exp())
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_an_exception_in_a_hook_reaches_the_caller_and_leaves_all_usable(device: str, other_device: str) -> None:
     def fail(grad: torch.Tensor) -> None:
         raise KeyError("from the hook")

@@ -66,6 +66,7 @@ def test_device_zero_is_current_at_first(program: ProgramFunction) -> None:
     assert program("print(torch.openreg.current_device(), torch.empty(1, device='openreg').device)") == "0 openreg:0\n"
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("name", [1, "openreg:1", torch.device("openreg:1"), torch.device(1)])
 def test_set_device_takes_a_device_in_every_form(name: int | str | torch.device) -> None:
     # torch.device(1) is openreg:1 because openreg is the only accelerator.
@@ -74,6 +75,7 @@ def test_set_device_takes_a_device_in_every_form(name: int | str | torch.device)
     assert torch.empty(1, device="openreg").device == torch.device("openreg:1")
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_set_device_without_an_index_keeps_the_current_device() -> None:
     torch.openreg.set_device(1)
     torch.openreg.set_device("openreg")
@@ -173,6 +175,7 @@ def test_one_context_object_in_two_threads_puts_back_each_threads_own_device() -
     assert [call.result() for call in calls] == [0, 1]
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_context_of_none_changes_nothing() -> None:
     torch.openreg.set_device(1)
     with torch.openreg.device(None):
@@ -213,6 +216,7 @@ def test_each_thread_has_its_own_current_device() -> None:
         assert list(pool.map(work, [0, 1])) == [(0, "openreg:0"), (1, "openreg:1")]
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_new_thread_starts_at_device_zero() -> None:
     torch.openreg.set_device(1)
     with ThreadPoolExecutor(1) as pool:
@@ -261,6 +265,7 @@ def test_synchronize_without_an_index_waits_for_the_current_device(gate: GateFun
     waiting.result()
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_synchronize_of_a_device_does_not_care_which_is_current(gate: GateFunction) -> None:
     gate(1)
     torch.openreg.set_device(1)
@@ -289,6 +294,7 @@ def test_torch_accelerator_synchronizes_the_same_device(gate: GateFunction) -> N
 # -------------------------------------------------------------------------------------------------- guards of PyTorch
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("before", [0, 1])
 def test_a_factory_leaves_the_current_device_alone(device: str, before: int) -> None:
     torch.openreg.set_device(before)
@@ -297,6 +303,7 @@ def test_a_factory_leaves_the_current_device_alone(device: str, before: int) -> 
     assert current() == before
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("before", [0, 1])
 def test_copies_and_operators_leave_the_current_device_alone(device: str, before: int) -> None:
     torch.openreg.set_device(before)
@@ -307,6 +314,22 @@ def test_copies_and_operators_leave_the_current_device_alone(device: str, before
     assert current() == before
 
 
+@pytest.mark.usefixtures("puts_back")
+@pytest.mark.parametrize("before", [0, 1])
+def test_an_operator_of_two_results_leaves_the_current_device_alone(device: str, before: int) -> None:
+    tensor = torch.tensor([[3.0, 1.0], [2.0, 4.0]], device=device)
+    torch.openreg.set_device(before)
+    values, places = tensor.max(0)
+    assert current() == before
+    torch.max(tensor, 0, out=(values, places))
+    assert current() == before
+    with pytest.raises(IndexError):
+        tensor.max(7)
+    assert current() == before
+    assert (values.tolist(), places.tolist()) == ([3, 4], [0, 1])
+
+
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("before", [0, 1])
 def test_the_device_is_restored_after_an_error_in_the_middle(device: str, before: int) -> None:
     torch.openreg.set_device(before)
@@ -330,6 +353,7 @@ def test_memory_comes_from_the_device_asked_for_whatever_is_current(device: str)
     assert used[1 - index] == 0
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_torch_accelerator_is_this_device(device: str) -> None:
     assert torch.accelerator.is_available()
     assert torch.accelerator.device_count() == 2

@@ -95,6 +95,7 @@ def own_operators() -> Any:
 # ---------------------------------------------------------------------- results
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_result_is_on_the_arguments_device_whatever_device_is_current(device: str, other_device: str) -> None:
     torch.openreg.set_device(other_device)
     same(airy, matrix(3, 4), device=device)
@@ -103,6 +104,7 @@ def test_a_result_is_on_the_arguments_device_whatever_device_is_current(device: 
     assert torch.openreg.current_device() == int(other_device[-1])
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_factory_makes_its_tensor_on_the_device_that_it_names(device: str, other_device: str) -> None:
     torch.openreg.set_device(other_device)
     with tempfile.NamedTemporaryFile() as file:
@@ -115,6 +117,7 @@ def test_a_factory_makes_its_tensor_on_the_device_that_it_names(device: str, oth
     assert torch.openreg.current_device() == int(other_device[-1])
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_current_device_is_restored_after_an_exception(device: str, other_device: str) -> None:
     torch.openreg.set_device(other_device)
     with pytest.raises(RuntimeError):

@@ -50,6 +50,7 @@ def test_the_guard_says_type_and_number_of_the_devices(probe: ctypes.CDLL) -> No
     assert probe.guard_device_count() == 2
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("index", [0, 1])
 def test_the_guard_knows_and_sets_the_current_device(probe: ctypes.CDLL, index: int) -> None:
     openreg.set_device(1 - index)
@@ -60,6 +61,7 @@ def test_the_guard_knows_and_sets_the_current_device(probe: ctypes.CDLL, index: 
     assert current() == index
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("index", [0, 1])
 def test_the_guard_exchanges_the_device_for_the_one_before(probe: ctypes.CDLL, index: int) -> None:
     openreg.set_device(1 - index)
@@ -69,6 +71,7 @@ def test_the_guard_exchanges_the_device_for_the_one_before(probe: ctypes.CDLL, i
     assert current() == index
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_what_destructors_call_puts_the_device_back_and_never_throws(probe: ctypes.CDLL) -> None:
     assert probe.guard_unchecked_set_device(1) == 0
     assert current() == 1
@@ -87,6 +90,7 @@ def test_no_event_makes_nobody_wait(device: str, probe: ctypes.CDLL, gate: GateF
     assert probe.guard_takes_no_event(index) == 1
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_memory_that_a_stream_was_recorded_for_waits_for_it(
     device: str, probe: ctypes.CDLL, gate: GateFunction
 ) -> None:
@@ -137,6 +141,7 @@ def test_asking_the_hooks_wakes_no_device(program: ProgramFunction, library: Pat
     assert said == "0 0 0\n0 1 0\n"
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("index", [0, 1])
 def test_the_hooks_know_set_and_exchange_the_current_device(probe: ctypes.CDLL, index: int) -> None:
     openreg.set_device(1 - index)
@@ -150,6 +155,7 @@ def test_the_hooks_know_set_and_exchange_the_current_device(probe: ctypes.CDLL, 
     assert current() == 1 - index
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_exchanging_for_a_device_that_may_be_missing_is_no_error(probe: ctypes.CDLL) -> None:
     assert probe.hooks_maybe_exchange_device(1) == 0
     assert current() == 1
@@ -158,6 +164,7 @@ def test_exchanging_for_a_device_that_may_be_missing_is_no_error(probe: ctypes.C
         assert current() == 1
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_pointer_tells_its_device_whatever_is_current(device: str, other_device: str, probe: ctypes.CDLL) -> None:
     x, host = torch.zeros(8, device=device), torch.zeros(8)
     openreg.set_device(other_device)
@@ -167,6 +174,7 @@ def test_a_pointer_tells_its_device_whatever_is_current(device: str, other_devic
     assert probe.hooks_device_from_pointer(ctypes.c_void_p(host.data_ptr())) == REFUSED
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_each_device_has_its_default_generator(probe: ctypes.CDLL) -> None:
     openreg.set_device(1)
     assert [probe.hooks_default_generator_device(index) for index in (0, 1)] == [0, 1]

@@ -119,6 +119,7 @@ def test_memory_of_no_bytes_is_none(device: str) -> None:
     assert openreg.memory_stats(device) == before
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_clone_of_a_storage_is_made_on_the_device(device: str) -> None:
     openreg.set_device(device)
     x = torch.arange(6.0).to(device)
@@ -366,6 +367,7 @@ def test_statistics_count_what_happens(program: ProgramFunction) -> None:
     """)
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize(
     "name", ["memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "memory_stats"]
 )

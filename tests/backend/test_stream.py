@@ -47,6 +47,7 @@ def asked(entry: str, stream: torch.Stream) -> int:
 # ----------------------------------------------------------------------- objects
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_stream_without_an_index_is_of_the_current_device(device: str) -> None:
     openreg.set_device(device)
     for stream in (torch.Stream("openreg"), torch.Stream(), openreg.Stream(), openreg.Stream("openreg")):
@@ -56,6 +57,7 @@ def test_a_stream_without_an_index_is_of_the_current_device(device: str) -> None
         assert asked("orStreamGetDevice", stream) == index_of(device)
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("give", [str, torch.device, index_of])
 def test_a_stream_takes_a_device_in_any_form(
     device: str, other_device: str, give: Callable[[str], str | torch.device | int]
@@ -171,6 +173,7 @@ def test_a_number_that_is_no_streams_is_refused(device: str, number: int) -> Non
     ):
         with pytest.raises(RuntimeError, match=text):
             use()
+        assert openreg.current_device() == 0
     assert openreg.current_stream(device) == before
 
 
@@ -196,6 +199,7 @@ def test_streams_of_other_types_are_refused() -> None:
 # ------------------------------------------------------------- the current stream
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_each_device_has_a_current_stream(device: str, other_device: str) -> None:
     stream = torch.Stream(device)
     openreg.set_stream(stream)
@@ -205,6 +209,7 @@ def test_each_device_has_a_current_stream(device: str, other_device: str) -> Non
     assert isinstance(openreg.current_stream(device), openreg.Stream)
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_setting_a_stream_makes_its_device_current(device: str, other_device: str) -> None:
     for set_stream in (openreg.set_stream, torch.accelerator.set_stream):
         openreg.set_device(other_device)
@@ -219,6 +224,7 @@ def test_setting_none_changes_nothing() -> None:
         assert (entered, openreg.current_stream()) == (None, before)
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_each_thread_has_its_own_current_stream(device: str) -> None:
     mine, theirs = torch.Stream(device), torch.Stream(device)
     openreg.set_stream(mine)
@@ -235,6 +241,7 @@ def test_each_thread_has_its_own_current_stream(device: str) -> None:
 CONTEXTS: dict[str, Callable[[torch.Stream], Any]] = {"torch.openreg.stream": openreg.stream, "itself": lambda it: it}
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("name", CONTEXTS)
 def test_a_context_puts_back_stream_and_device(device: str, other_device: str, name: str) -> None:
     context = CONTEXTS[name]
@@ -251,6 +258,7 @@ def test_a_context_puts_back_stream_and_device(device: str, other_device: str, n
     assert openreg.current_device() == index_of(other_device)
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("name", CONTEXTS)
 def test_a_context_puts_back_stream_and_device_after_an_exception(device: str, other_device: str, name: str) -> None:
     openreg.set_device(other_device)
@@ -279,6 +287,7 @@ REENTERED: dict[str, Callable[[str], Any]] = {
 }
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("name", REENTERED)
 def test_one_object_can_be_entered_while_it_is_entered(device: str, other_device: str, name: str) -> None:
     before = torch.Stream(device)
@@ -333,6 +342,7 @@ def test_an_object_that_could_not_be_entered_puts_nothing_back(device: str, name
     assert openreg.current_device() == 0
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_context_makes_a_device_current_whose_stream_was_so_already(device: str, other_device: str) -> None:
     openreg.set_device(other_device)
     with openreg.stream(openreg.current_stream(device)):
@@ -340,6 +350,7 @@ def test_the_context_makes_a_device_current_whose_stream_was_so_already(device: 
     assert openreg.current_device() == index_of(other_device)
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_streams_own_context_leaves_the_device_where_the_stream_was_current(device: str, other_device: str) -> None:
     # PyTorch's: torch.Stream.__enter__ does nothing if the stream is its device's current one, for any accelerator.
     openreg.set_device(other_device)
@@ -394,6 +405,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return probe
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_global_pool_is_the_same_pool(device: str, other_device: str, guard: ctypes.CDLL) -> None:
     openreg.set_device(other_device)
     for high, priority in ((False, 0), (True, -1)):
@@ -409,6 +421,7 @@ def test_the_global_pool_is_the_same_pool(device: str, other_device: str, guard:
     assert index.value == index_of(other_device)
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_guard_in_cpp_puts_back_stream_and_device(device: str, other_device: str, guard: ctypes.CDLL) -> None:
     before, inside = torch.Stream(device), torch.Stream(device)
     openreg.set_stream(before)
@@ -420,6 +433,7 @@ def test_a_guard_in_cpp_puts_back_stream_and_device(device: str, other_device: s
     assert (openreg.current_stream(device), openreg.current_device()) == (before, index_of(other_device))
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_exchanging_the_stream_leaves_the_current_device_alone(
     device: str, other_device: str, guard: ctypes.CDLL
 ) -> None:
@@ -487,6 +501,7 @@ def test_with_a_wait_the_data_is_right_and_the_host_goes_on(
         assert y.tolist() == [1, 1]
 
 
+@pytest.mark.usefixtures("puts_back")
 @pytest.mark.parametrize("wait", WAITS)
 def test_a_stream_may_wait_for_one_of_another_device(
     device: str, other_device: str, gate: GateFunction, wait: Callable[[torch.Stream, torch.Stream], None]
@@ -655,6 +670,7 @@ def test_a_destroyed_event_still_orders_those_who_wait(device: str, gate: GateFu
     waiter.synchronize()
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_an_event_is_of_the_device_of_its_first_record(device: str, other_device: str) -> None:
     openreg.set_device(other_device)
     event = openreg.Event()
@@ -682,6 +698,7 @@ def test_an_event_cannot_be_recorded_on_another_device() -> None:
     event.synchronize()
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_an_event_is_recorded_on_the_current_stream_of_the_current_device(device: str, gate: GateFunction) -> None:
     side, event = torch.Stream(device), openreg.Event()
     gate(side)
@@ -852,6 +869,7 @@ def test_values_from_the_host_arrive_on_the_current_stream(device: str, gate: Ga
     assert x.tolist() == [1, 2]
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_copy_between_devices_waits_for_the_current_streams_of_both(
     device: str, other_device: str, gate: GateFunction
 ) -> None:
@@ -871,6 +889,7 @@ def test_a_copy_between_devices_waits_for_the_current_streams_of_both(
     assert (before.tolist(), after.tolist()) == ([5, 5], [1, 1])
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_the_stream_is_that_of_the_tensors_device_not_of_the_current_one(
     device: str, other_device: str, gate: GateFunction
 ) -> None:
@@ -966,6 +985,7 @@ def test_after_backward_the_callers_stream_sees_the_gradients(device: str, gate:
     assert call.result() == [1, 1]
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_a_network_with_its_layers_on_streams_learns_what_it_learns_on_the_cpu() -> None:
     def losses(device: str, streams: list[torch.Stream]) -> list[float]:
         torch.manual_seed(0)

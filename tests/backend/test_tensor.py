@@ -124,6 +124,7 @@ def test_what_the_cpu_refuses_is_refused_with_the_same_text(device: str, make: C
     assert error_of(lambda: make(device)) == error_of(lambda: make("cpu"))
 
 
+@pytest.mark.usefixtures("puts_back")
 def test_deterministic_mode_fills_new_memory(device: str) -> None:
     torch.use_deterministic_algorithms(True)
     for dtype in (torch.float32, torch.float16, torch.complex64, torch.int32, torch.uint8, torch.bool):

@@ -148,7 +148,7 @@ def set_stream(stream: torch.Stream | None) -> None:
         stream: Which one. None changes nothing.
 
     Raises:
-        RuntimeError: If its device has no such stream.
+        RuntimeError: If its device has no such stream. Then the current device stays what it was.
     """
     if stream is None:
         return
