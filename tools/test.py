@@ -45,6 +45,7 @@ LONG = [
             "backend/test_composites",
             "backend/test_minimal_set",
             "backend/test_opinfo",
+            "backend/test_overloads",
             "backend/test_operator_errors",
             "backend/test_operator_samples",
             "contract/test_porting",
@@ -69,6 +70,7 @@ BREADTH = [
         "operators_recurrent",
         "operators_transformer",
         "opinfo",
+        "overloads",
     )
 ]
 PARTS = [

@@ -65,7 +65,7 @@ struct Nonzero {
         forEachBlock(args, chunk, [&](int64_t first, const bool* flags, int64_t count) {
           for (int64_t i = 0; i < count && row < args.limit; ++i) {
             if (flags[i]) {
-              putIndices(args, first + i, args.indices + row++ * args.dims);
+              putIndices(args, first + i, args.indices + row++ * args.rowStride);
             }
           }
         });
@@ -75,7 +75,7 @@ struct Nonzero {
 
   static void putIndices(const NonzeroArgs& args, int64_t element, int64_t* to) {
     for (int i = 0; i < args.dims; ++i) {
-      to[args.dims - 1 - i] = element % args.sizes[i];
+      to[(args.dims - 1 - i) * args.columnStride] = element % args.sizes[i];
       element /= args.sizes[i];
     }
   }

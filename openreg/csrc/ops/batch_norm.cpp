@@ -33,6 +33,9 @@ Outputs batchNormOut(
     at::Tensor& mean,
     at::Tensor& invstd) {
   const auto type = checkParameters("aten::native_batch_norm", input, {&weight, &bias, &runningMean, &runningVar});
+  TORCH_CHECK_VALUE(
+      isGiven(runningMean) == isGiven(runningVar),
+      "running_mean and running_var must either both be None or neither be None");
   TORCH_CHECK(
       training || (isGiven(runningMean) && isGiven(runningVar)),
       "batch_norm: expected running_mean and running_var to be given in evaluation mode");

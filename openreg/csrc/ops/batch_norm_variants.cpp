@@ -1,8 +1,12 @@
 // The names that torch.compile and torch.export give batch normalisation: one for each way of treating running values.
+#include "ops/batch_norm.h"
+
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
+#include <ATen/ops/var_mean.h>
+#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <array>
@@ -11,7 +15,6 @@
 namespace openreg {
 namespace {
 
-using OptionalTensor = std::optional<at::Tensor>;
 using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 using FourTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 using Outputs = std::tuple<at::Tensor&, at::Tensor&, at::Tensor&>;
@@ -81,6 +84,41 @@ FourTensors withUpdate(
   return {out, mean, invstd, at::empty({0}, input.options().dtype(at::kByte))};
 }
 
+FourTensors noUpdate(
+    const at::Tensor& input,
+    const OptionalTensor& weight,
+    const OptionalTensor& bias,
+    const OptionalTensor& runningMean,
+    const OptionalTensor& runningVar,
+    double momentum,
+    double eps) {
+  auto [out, mean, invstd] =
+      at::native_batch_norm(input, weight, bias, runningMean, runningVar, /*training=*/false, momentum, eps);
+  return {out, mean, invstd, at::empty({0}, input.options().dtype(at::kByte))};
+}
+
+/// Mean and variance of each channel; running values are written to, although the schema doesn't say so.
+std::tuple<at::Tensor, at::Tensor> updateStats(
+    const at::Tensor& input, const OptionalTensor& runningMean, const OptionalTensor& runningVar, double momentum) {
+  checkParameters("aten::batch_norm_update_stats", input, {&runningMean, &runningVar});
+  const c10::DeviceGuard guard(input.device());
+  at::DimVector others;
+  for (int64_t i = 0; i < input.dim(); ++i) {
+    if (i != 1) {
+      others.push_back(i);
+    }
+  }
+  auto [var, mean] = at::var_mean(input, others, /*correction=*/0);
+  const auto count = static_cast<double>(input.numel()) / static_cast<double>(input.size(1));
+  if (isGiven(runningMean)) {
+    runningMean->mul_(1 - momentum).add_(mean, momentum);
+  }
+  if (isGiven(runningVar)) { // That of all numbers, of which these are some.
+    runningVar->mul_(1 - momentum).add_(var, momentum * count / (count - 1));
+  }
+  return {mean, var};
+}
+
 ThreeTensors backward(
     const at::Tensor& gradOutput,
     const at::Tensor& input,
@@ -103,6 +141,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_native_batch_norm_legit.no_stats", noStats);
   m.impl("_native_batch_norm_legit.no_stats_out", noStatsOut);
   m.impl("_batch_norm_with_update", withUpdate);
+  m.impl("_batch_norm_no_update", noUpdate);
+  m.impl("batch_norm_update_stats", updateStats);
   m.impl("batch_norm_backward", backward);
 }
 

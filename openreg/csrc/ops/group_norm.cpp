@@ -7,7 +7,12 @@
 #include <ATen/native/group_norm.h>
 #include <ATen/ops/native_group_norm_backward_native.h>
 #include <ATen/ops/native_group_norm_native.h>
+#include <ATen/ops/ones.h>
+#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
+
+#include <array>
+#include <tuple>
 
 namespace openreg {
 namespace {
@@ -82,9 +87,30 @@ void groupNormBackward(
   toBias.finish();
 }
 
+/// PyTorch's own makes the bias's gradient like the weight. Without one it does as with a weight of ones.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> backward(
+    const at::Tensor& grad,
+    const at::Tensor& input,
+    const at::Tensor& mean,
+    const at::Tensor& rstd,
+    const std::optional<at::Tensor>& weight,
+    int64_t n,
+    int64_t channels,
+    int64_t positions,
+    int64_t groups,
+    std::array<bool, 3> outputMask) {
+  if ((weight && weight->defined()) || !(outputMask[1] || outputMask[2])) {
+    return at::native::native_group_norm_backward(
+        grad, input, mean, rstd, weight, n, channels, positions, groups, outputMask);
+  }
+  const c10::DeviceGuard guard(input.device());
+  return at::native::native_group_norm_backward(
+      grad, input, mean, rstd, at::ones({channels}, mean.options()), n, channels, positions, groups, outputMask);
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("native_group_norm", at::native::native_group_norm);
-  m.impl("native_group_norm_backward", at::native::native_group_norm_backward);
+  m.impl("native_group_norm_backward", backward);
 }
 
 } // namespace

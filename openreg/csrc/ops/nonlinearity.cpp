@@ -5,6 +5,7 @@
 #include <ATen/native/Activation.h>
 #include <ATen/native/UnaryOps.h>
 #include <ATen/ops/_prelu_kernel_native.h>
+#include <ATen/ops/abs.h>
 #include <ATen/ops/elu_native.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -47,16 +48,25 @@ at::Tensor& logSigmoidInto(const at::Tensor& self, at::Tensor& output) {
   return output;
 }
 
-// The CPU keeps exp(-|x|) for the backward pass in a second output. It is as fast to compute it again.
+/// What the CPU keeps for the backward pass. Ours computes it anew, but the result is the operator's, and PyTorch's
+/// meta function promises it.
+at::Tensor& keptOfLogSigmoid(const at::Tensor& self, at::Tensor& buffer) {
+  return at::abs_out(buffer, self).neg_().exp_();
+}
+
 std::tuple<at::Tensor, at::Tensor> logSigmoidForward(const at::Tensor& self) {
   auto output = at::empty_like(self);
   logSigmoidInto(self, output);
-  return {output, at::empty({0}, self.options())};
+  auto buffer = at::empty_like(self);
+  keptOfLogSigmoid(self, buffer);
+  return {output, buffer};
 }
 
 std::tuple<at::Tensor&, at::Tensor&>
 logSigmoidForwardOut(const at::Tensor& self, at::Tensor& output, at::Tensor& buffer) {
   logSigmoidInto(self, output);
+  resizeOutput(buffer, self.sizes(), {}, self.options());
+  keptOfLogSigmoid(self, buffer);
   return {output, buffer};
 }
 

@@ -9,6 +9,7 @@
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
@@ -46,11 +47,13 @@ class Search {
   /// How many there are. Blocks until the device has counted them.
   int64_t count() const { return counts_.select(0, -1).item<int64_t>(); }
 
-  /// Queues the writing of the first indices, as many as there are rows; a contiguous matrix.
+  /// Queues the writing of the first indices, as many as there are rows; a matrix without gaps.
   void put(const at::Tensor& rows) {
     if (rows.numel() > 0) {
       args_.indices = rows.mutable_data_ptr<int64_t>();
       args_.limit = rows.size(0);
+      args_.rowStride = rows.stride(0);
+      args_.columnStride = rows.stride(1);
       pointers_[2] = kernels::contiguousPointer(offsetof(NonzeroArgs, indices), orAccessWrite, rows.nbytes());
       launch(kNonzero, device_.index(), args_, pointers_);
     }
@@ -70,7 +73,9 @@ class Search {
 at::Tensor nonzero(const at::Tensor& self) {
   const c10::DeviceGuard guard(self.device());
   Search search(self);
-  auto rows = at::empty({search.count(), self.dim()}, self.options().dtype(at::kLong));
+  // One dimension's indices after the other's: so the CPU lays them out, and compiled code counts on it.
+  const auto count = search.count();
+  auto rows = at::empty_strided({count, self.dim()}, {1, count}, self.options().dtype(at::kLong));
   search.put(rows);
   return rows;
 }

@@ -1,0 +1,136 @@
+"""Each overload of each operator of PyTorch does as on the CPU, called with arguments made from its schema.
+
+Equal results, arguments, views and gradients; or an error where the CPU has one; and never the process's death. With
+``--all-samples`` (make test-all) each optional tensor is given alone, too.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+import torch_openreg  # noqa: F401
+
+from .workers import Result, Worker, run_all
+
+HERE = Path(__file__).resolve().parent
+EXPECTED = tomllib.loads((HERE / "overloads_expected.toml").read_text())
+SECONDS_PER_ENTRY = 120
+# equal: as on the CPU; refused: as by the CPU; ours: the CPU has no such operator, or dies of it, and openreg has it.
+FINE = {"equal", "refused", "ours"}
+
+# One process of pytest-xdist: the tests share one run of all overloads.
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.xdist_group("overloads")]
+
+
+def command(everything: bool) -> list[str | Path]:
+    """The program that runs overloads."""
+    return [HERE / "overloads_worker.py", *(["--all"] if everything else [])]
+
+
+@pytest.fixture(scope="module")
+def everything(pytestconfig: pytest.Config) -> bool:
+    """Whether each optional tensor is given alone, too."""
+    return pytestconfig.getoption("--all-samples")
+
+
+@pytest.fixture(scope="module")
+def results(everything: bool, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+    """How each overload went."""
+    folder = tmp_path_factory.mktemp("overloads")
+    return run_all(lambda number: Worker(command(everything), folder / f"{number}.txt", SECONDS_PER_ENTRY))
+
+
+def test_every_overload_is_called(results):
+    assert results.keys() == torch.openreg.operator_coverage().keys()
+    assert {result.outcome for result in results.values()} <= FINE | {
+        "different",
+        "raises",
+        "nonsense",
+        "unmade",
+        "crash",
+    }
+
+
+def test_the_cpu_takes_most_arguments(results):
+    # The others are operators for other devices, or for sparse, nested and quantized tensors, which no rule makes.
+    assert Counter(result.outcome for result in results.values())["equal"] > 2500
+
+
+def test_every_overload_does_as_on_the_cpu_or_is_listed_with_a_reason(results):
+    wrong = {name: result for name, result in results.items() if result.outcome not in FINE and name not in EXPECTED}
+    assert wrong == {}, "mend these, or list them in overloads_expected.toml with a reason"
+
+
+def test_every_listed_overload_goes_as_listed(results, everything):
+    wrong = {}
+    for name, entry in EXPECTED.items():
+        result = results.get(name)
+        if entry.get("alone") and not everything:
+            continue  # one of its optional tensors alone, which only the whole run has
+        if result is None or result.outcome != entry["outcome"] or entry["text"] not in result.detail:
+            wrong[name] = result or "there is no such overload"
+    assert wrong == {}, "overloads_expected.toml says otherwise; if they are equal now, take them out"
+
+
+def test_every_listed_overload_has_an_outcome_a_text_and_a_reason():
+    for name, entry in EXPECTED.items():
+        assert set(entry) - {"alone"} == {"outcome", "text", "reason"}, name
+        assert entry["outcome"] not in FINE, name
+        assert all(entry.values()), name
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory):
+    """A process that runs the overloads that it is asked to."""
+    started = Worker(command(everything=True), tmp_path_factory.mktemp("overload") / "log.txt")
+    yield started
+    started.stop()
+
+
+def test_what_reads_memory_on_the_host_is_served_by_the_cpu(worker):
+    names = "_saturate_weight_to_fp16 _grid_sampler_2d_cpu_fallback.out range.out_ _reshape_from_tensor _rowwise_prune"
+    for name in names.split():
+        assert worker.run(f"aten::{name}") == Result("equal", ""), name
+
+
+def test_what_only_the_schema_calls_is_as_on_the_cpu(worker):
+    names = "nonzero log_sigmoid_forward.output _batch_norm_no_update.out batch_norm_update_stats _convolution.out"
+    for name in names.split():
+        assert worker.run(f"aten::{name}") == Result("equal", ""), name
+
+
+def test_group_norm_with_a_bias_and_no_weight_has_gradients():
+    x, bias = torch.arange(24.0).reshape(2, 4, 3).div(24), torch.ones(4)
+    got = [it.clone().to("openreg").requires_grad_() for it in (x, bias)]
+    want = [it.clone().requires_grad_() for it in (x, bias)]  # for which the CPU needs a weight
+    torch.group_norm(got[0], 2, None, got[1]).sin().sum().backward()
+    torch.group_norm(want[0], 2, torch.ones(4, requires_grad=True), want[1]).sin().sum().backward()
+    for ours, theirs in zip(got, want, strict=True):
+        torch.testing.assert_close(ours.grad.cpu(), theirs.grad)
+
+
+def test_an_overload_that_kills_its_process_is_named_and_the_next_one_runs(tmp_path):
+    program = tmp_path / "worker.py"
+    program.write_text(
+        "import os, sys\n"
+        f"sys.path.insert(0, {str(HERE)!r})\n"
+        "import overload_runs, overloads_worker\n"
+        "run = overload_runs.run\n"
+        "def dies(operator, arguments, device):\n"
+        "    if operator.name() == 'aten::abs' and device.type == 'openreg':\n"
+        "        print('a last word', file=sys.stderr, flush=True)\n"
+        "        os.abort()\n"
+        "    return run(operator, arguments, device)\n"
+        "overload_runs.run = dies\n"
+        "overloads_worker.main()\n"
+    )
+    started = Worker([program], tmp_path / "log.txt")
+    try:
+        assert started.run("aten::abs") == Result("crash", "with none, openreg: status -6: a last word")
+        assert started.run("aten::neg") == Result("equal", "")
+    finally:
+        started.stop()
