@@ -63,7 +63,7 @@ copybutton_prompt_is_regexp = True
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["openreg.css"]
-html_js_files = [(script, {"defer": "defer"}) for script in ("openreg.js", "coverage.js")]
+html_js_files = [(script, {"defer": "defer"}) for script in ("openreg.js", "errors.js", "coverage.js")]
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_copy_source = False
@@ -84,4 +84,5 @@ html_theme_options = {
     "pygments_dark_style": "a11y-dark",
     "back_to_top_button": True,
 }
-html_sidebars = {page: [] for page in ("index", "how-to-use", "map", "errors", "glossary", "about")}
+# Pages beside the chapters have no pages below them: an empty column would only take room.
+html_sidebars = {page: [] for page in ("index", "how-to-use", "map", "errors", "bugs", "glossary", "about")}

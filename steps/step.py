@@ -133,7 +133,7 @@ class Workshop:
 
     def red(self, index: int) -> None:
         """Prove that a step's program does on the step before what is recorded."""
-        print(f"=== {self.ladder.steps[index].name} on the step before\n")
+        print(f"=== {self.ladder.steps[index].name} on {'the step before' if index else 'plain PyTorch'}\n")
         self.build(index - 1)
         self.show(index, "before.txt", self.site(index - 1))
 
@@ -153,7 +153,7 @@ class Workshop:
         step, last = self.ladder.steps[index], index == len(self.ladder.steps) - 1
         print(f"=== {step.name}: {step.title}\n")
         if (before := step.folder / "before.txt").is_file():
-            print(f"On the step before:\n\n{before.read_text()}")
+            print(f"On {'the step before' if index else 'plain PyTorch'}:\n\n{before.read_text()}")
         seconds = self.build(index)
         print(f"On this step, built in {seconds:.1f} s:\n")
         self.show(index, "after.txt", self.site(index))

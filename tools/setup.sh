@@ -40,6 +40,14 @@ missing_packages() {
   if has apt-get && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then echo ca-certificates; fi
 }
 
+# The tests of the guide's own scripts want a browser, and skip where there is none.
+has_browser() {
+  for browser in "${BROWSER_FOR_TESTS:-chromium}" chromium chromium-browser google-chrome google-chrome-stable chrome; do
+    has "$browser" && return
+  done
+  return 1
+}
+
 # As root, or through sudo where it asks for no password; without Debian's dialogues.
 apt() {
   if [ "$(id -u)" = 0 ]; then
@@ -70,6 +78,12 @@ if [ -n "$missing" ]; then
   printf '\n    sudo apt-get update && sudo apt-get install %s\n\n' "$missing"
   say "then run make again. PYTHON=... and CXX=... choose among several versions."
   exit 1
+fi
+
+if ! has_browser; then
+  may_install && say "installing Chromium, for the tests of the guide's scripts" &&
+    apt install --no-install-recommends chromium >/dev/null 2>&1 ||
+    say "no Chromium here, and none could be installed: the tests of the guide's scripts will skip"
 fi
 
 python=$(find_python)

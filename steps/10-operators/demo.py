@@ -61,7 +61,7 @@ for name, task in tasks.items():
     torch.openreg.reset_fallbacks()
     expected, losses = train(*task, "cpu"), train(*task, "openreg")
     print(f"{name}: losses equal the CPU's:", torch.allclose(torch.tensor(losses), torch.tensor(expected), rtol=1e-3))
-    print("  left to the CPU:", *sorted(torch.openreg.fallbacks()), sep="\n    ")
+    print("  left to the CPU:", *(sorted(torch.openreg.fallbacks()) or ["nothing"]), sep="\n    ")
 with torch.openreg.no_fallback():
     for name, task in tasks.items():
         train(*task, "openreg")

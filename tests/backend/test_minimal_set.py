@@ -217,7 +217,9 @@ def row(minimal: Minimal, registration: Registration) -> dict[str, str]:
         "operator": registration.name,
         "file": registration.file,
         "program": program,
-        "step 02": "not asked for" if later else minimal.results(minimal.second, [program], registration)[0],
+        "step 02": "nobody asks for it on this step"
+        if later
+        else minimal.results(minimal.second, [program], registration)[0],
         "complete": minimal.results(minimal.last, [program], registration)[0],
     }
 
@@ -249,8 +251,11 @@ def test_without_the_operator_something_breaks(minimal: Minimal, registration: R
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """The rows as a Markdown table."""
+    """The rows as a Markdown table, and above it what the names in the programs are: all of it as RUN has it."""
+    (x,) = re.findall(r"^    x = (.+)$", RUN, re.MULTILINE)
     lines = [
+        f'In the programs `d` is `"openreg"`, and `x` is `{x}`.',
+        "",
         "| operator | a program that needs it | what it says without the operator | and with the CPU fallback |",
         "|---|---|---|---|",
     ]
