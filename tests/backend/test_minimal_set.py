@@ -212,14 +212,14 @@ ALL = registrations()
 def row(minimal: Minimal, registration: Registration) -> dict[str, str]:
     """What is recorded of an operator."""
     program = PROGRAMS[registration.name]
-    later = registration.name in LATER
+    on_step_02 = "nobody asks for it on this step"
+    if registration.name not in LATER:
+        on_step_02 = minimal.results(minimal.second, [program], registration)[0]
     return {
         "operator": registration.name,
         "file": registration.file,
         "program": program,
-        "step 02": "nobody asks for it on this step"
-        if later
-        else minimal.results(minimal.second, [program], registration)[0],
+        "step 02": on_step_02,
         "complete": minimal.results(minimal.last, [program], registration)[0],
     }
 

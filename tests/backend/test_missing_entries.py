@@ -138,4 +138,4 @@ def test_a_driver_of_a_newer_contract_is_no_device_and_its_refusal_is_the_error(
         """,
         OPENREG_DRIVER=str(newer),
     )
-    assert "has version 99 of the contract; expected 1: it is newer than this library" in said
+    assert f"the driver '{newer}' has version 99 of the contract; expected 1: it is newer than this library" in said

@@ -88,7 +88,11 @@ def test_every_layout_can_be_pinned(view: Callable[[torch.Tensor], torch.Tensor]
 
 def test_an_expanded_tensor_must_be_made_contiguous_first() -> None:
     # PyTorch gives the pinned copy the strides of its source.
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
+    text = (
+        r"^unsupported operation: more than one element of the written-to tensor refers to a single memory location\. "
+        r"Please clone\(\) the tensor before performing the operation\."
+    )
+    with pytest.raises(RuntimeError, match=text):
         torch.ones(1).expand(4, 4).pin_memory()
 
 
@@ -140,7 +144,8 @@ def test_asking_about_pageable_memory_starts_nothing(program: ProgramFunction) -
 @pytest.mark.parametrize("question", [torch.Tensor.is_pinned, torch.Tensor.pin_memory], ids=["is_pinned", "pin_memory"])
 def test_the_device_argument_is_deprecated_and_still_taken(question: Callable[..., Any]) -> None:
     x = torch.ones(3).pin_memory()
-    with pytest.warns(DeprecationWarning, match="The argument 'device' of Tensor"):
+    text = r"The argument 'device' of Tensor\.\w+\(\) is deprecated\. Please do not pass this argument\."
+    with pytest.warns(DeprecationWarning, match=text):
         assert question(x, "openreg") is not None
 
 
@@ -266,8 +271,12 @@ def test_the_allocators_settings_are_pytorchs(
 
 
 def test_what_does_not_fit_is_out_of_memory() -> None:
-    with pytest.raises(torch.OutOfMemoryError, match=r"orMallocHost: .*the host has not so much memory"):
+    with pytest.raises(torch.OutOfMemoryError, match=r"the host has not so much memory") as caught:
         torch.empty(1 << 61, dtype=torch.uint8, pin_memory=True)
+    assert str(caught.value) == (
+        "openreg: orMallocHost: argument 'size' is 2305843009213693952 bytes; the host has not so much memory "
+        "[orErrorMemoryAllocation]"
+    )
     assert torch.empty(3, pin_memory=True).is_pinned()
 
 
@@ -788,11 +797,9 @@ def test_a_data_loader_may_be_left_in_the_middle() -> None:
 def test_a_forked_worker_that_uses_the_device_says_what_to_do() -> None:
     torch.ones(2, device="openreg")
     loader = DataLoader(OnDevice(), num_workers=1, multiprocessing_context="fork", pin_memory=True)
-    with pytest.raises(
-        RuntimeError,
-        match="To use openreg with multiprocessing, you must use the 'spawn' start method",
-    ):
+    with pytest.raises(RuntimeError, match="you must use the 'spawn' start method") as caught:
         next(iter(loader))
+    assert str(caught.value).startswith("Caught RuntimeError in DataLoader worker process 0.")
 
 
 def test_a_spawned_worker_may_use_the_device() -> None:
@@ -801,7 +808,11 @@ def test_a_spawned_worker_may_use_the_device() -> None:
 
 
 def test_the_loaders_device_argument_is_deprecated() -> None:
-    with pytest.warns(UserWarning, match="pin_memory_device is deprecated, the current accelerator will be used"):
+    text = (
+        "pin_memory_device is deprecated, the current accelerator will be used as the device,"
+        "ignore pin_memory_device='openreg'."
+    )
+    with pytest.warns(UserWarning, match=text):
         iterator = iter(DataLoader(Numbers(), pin_memory=True, pin_memory_device="openreg"))
     assert next(iterator)["row"].is_pinned()
 

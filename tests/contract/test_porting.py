@@ -281,7 +281,10 @@ def refusal(run_child: Any, driver: str) -> str:
 
 def test_a_path_needs_a_slash(run_child: Any) -> None:
     said = refusal(run_child, "libtoy.so")
-    assert "OPENREG_DRIVER is 'libtoy.so'; expected 'sim', 'process', 'fake' or the path (with a slash in it)" in said
+    assert (
+        "OPENREG_DRIVER is 'libtoy.so'; expected 'sim', 'process', 'fake' or the path (with a slash in it) of a shared "
+        "library that exports orGetDriver"
+    ) in said
 
 
 def test_a_library_that_hides_its_function_is_no_driver(
@@ -289,7 +292,8 @@ def test_a_library_that_hides_its_function_is_no_driver(
 ) -> None:
     source = tmp_path / "hidden.c"
     source.write_text("const void* orGetDriver(unsigned version) { return (void)version, (const void*)0; }\n")
-    assert "which does not export orGetDriver" in refusal(run_child, str(compile_library(source)))
+    library = compile_library(source)
+    assert f"OPENREG_DRIVER is '{library}', which does not export orGetDriver" in refusal(run_child, str(library))
 
 
 def test_a_driver_that_is_not_linked_to_the_library_cannot_be_loaded(run_child: Any, tmp_path: Path) -> None:

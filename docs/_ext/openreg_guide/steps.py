@@ -101,7 +101,8 @@ def _page(ladder: Ladder, index: int, chapter: bool) -> str:
     text += [f"```{{wholefile}} steps/{name}/demo.py", "```", ""]
     for recorded in ("before.txt", "after.txt"):
         if (step.folder / recorded).is_file():
-            text += [f"```{{transcript}} steps/{name}/{recorded}", "```", ""]
+            plain = [":title: On plain PyTorch"] if recorded == "before.txt" and not index else []
+            text += [f"```{{transcript}} steps/{name}/{recorded}", *plain, "```", ""]
     if index:
         text += [f"## Difference from {ladder.steps[index - 1].name}", ""]
     else:
