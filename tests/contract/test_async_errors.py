@@ -251,7 +251,7 @@ def test_a_kernel_fails_with_the_code_and_text_it_reports_first(api: OpenReg, li
 
 
 THROWN = {
-    "std::bad_alloc": ("orErrorMemoryAllocation", "memory"),
+    "std::bad_alloc": ("orErrorMemoryAllocation", "the host has not enough memory for what the kernel itself needs"),
     "std::runtime_error": ("orErrorLaunchFailure", "thrown by a test"),
     "an int": ("orErrorLaunchFailure", "std::exception"),
 }

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from .conftest import block
-
 PAUSES = {"OPENREG_SIM": "pause=1"}
 
 
@@ -17,25 +15,16 @@ def _only_in_the_simulator(driver: str) -> None:
         pytest.skip("pause points are inside the simulator")
 
 
-SYNCHRONOUS_COPY = block("""
-    stream, kernel, buffer, host = api.stream(), api.kernel("append"), api.malloc(8), api.host(8)
-    log = api.log()
-    api.append(log, 0, stream)
-    api.synchronize(stream)
-    # A thread that copies by itself has its turn on the stream, and stands there.
-    turn = api.gate(name="turn")
-    def copy_here():
-        return lib.orMemcpyWithStream(api.pointer(buffer), host, 8, lib.orMemcpyDefault, stream)
-    copy = Call(copy_here)
-    turn.wait_for(1)
-""")
-
-
 def test_a_worker_that_looks_at_a_synchronous_copy_is_not_deceived_by_what_comes_after(run_child: Any) -> None:
     """The worker sees that there is something; until it looks at it, the copy is over and its place written anew."""
     run_child(
-        SYNCHRONOUS_COPY
-        + block("""
+        """
+        stream, buffer, host = api.stream(), api.malloc(8), api.host(8)
+        api.host_function(stream, lambda: None)  # from here on it has a worker
+        api.synchronize(stream)
+        turn = api.gate(name="turn")
+        copy = Call(lambda: lib.orMemcpyWithStream(api.pointer(buffer), host, 8, lib.orMemcpyDefault, stream))
+        turn.wait_for(1)
         front = api.gate(name="front")
         seen = []
         callback = ffi.callback("orHostFn_t", lambda data: seen.append(int(ffi.cast("intptr_t", data))))
@@ -56,7 +45,7 @@ def test_a_worker_that_looks_at_a_synchronous_copy_is_not_deceived_by_what_comes
         filling.result(10)
         Call(lambda: api.synchronize(stream)).result(10)
         assert seen == list(range(count)), (len(seen), seen[:3])
-        """),
+        """,
         env=PAUSES,
         timeout=40,
     )
@@ -85,10 +74,20 @@ def test_many_threads_copy_in_a_stream_that_is_always_full(run_child: Any) -> No
     """)
 
 
-def test_a_stream_destroyed_in_the_middle_of_a_synchronous_copy_is_still_waited_for(run_child: Any) -> None:
+@pytest.mark.parametrize("worker", [False, True])
+def test_a_stream_destroyed_in_the_middle_of_a_synchronous_copy_is_still_waited_for(
+    run_child: Any, worker: bool
+) -> None:
+    """Whether it had other work before, for which a worker was started, or not."""
     run_child(
-        SYNCHRONOUS_COPY
-        + block("""
+        f"""
+        stream, buffer, host = api.stream(), api.malloc(8), api.host(8)
+        if {worker}:
+            api.host_function(stream, lambda: None)
+            api.synchronize(stream)
+        turn = api.gate(name="turn")
+        copy = Call(lambda: lib.orMemcpyWithStream(api.pointer(buffer), host, 8, lib.orMemcpyDefault, stream))
+        turn.wait_for(1)
         api.ok(lib.orStreamDestroy(stream))
         free = Call(lambda: api.ok(api.free(buffer)))
         everything = Call(lambda: api.ok(lib.orDeviceSynchronize(0)))
@@ -97,7 +96,7 @@ def test_a_stream_destroyed_in_the_middle_of_a_synchronous_copy_is_still_waited_
         api.ok(copy.result())
         free.result()
         everything.result()
-        """),
+        """,
         env=PAUSES,
     )
 

@@ -105,8 +105,7 @@ def test_freed_memory_goes_back_to_the_system(run_child: Any) -> None:
         api.ok(lib.orDeviceSynchronize(0))
         before = resident()
         for order in itertools.permutations(range(3)):
-            buffers = [api.malloc(32 * MiB) for _ in range(3)]
-            between = [api.malloc(MiB) for _ in range(3)]
+            buffers, between = zip(*[(api.malloc(32 * MiB), api.malloc(MiB)) for _ in range(3)])
             for buffer in buffers:
                 api.ok(lib.orMemset(api.pointer(buffer), 1, 32 * MiB))
             for number, small in enumerate(between):
