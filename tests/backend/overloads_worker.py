@@ -20,7 +20,7 @@ from opinfo_worker import answers
 from overload_runs import Outcome, Overload, check, text_of
 from siblings import Signature, overload, signature
 
-SECONDS = 20
+SECONDS = 40  # that an overload may take
 DEADLY = 12  # so many candidates may kill the CPU's process
 SAID = 400  # bytes of what a child printed before its death
 
