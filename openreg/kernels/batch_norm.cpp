@@ -172,10 +172,14 @@ struct BatchNormBackward {
     }
     const A scale = invstd * A(valueOr(args.weight, channel, C(1)));
     const auto count = static_cast<A>(args.batch * args.positions);
-    const A slope = args.training != 0 ? -scale * invstd * invstd * products / count : A(0);
-    const A shift = args.training != 0 ? -scale * sum / count : A(0);
+    const A slope = -invstd * invstd * products / count;
+    const A shift = -sum / count;
     for (int64_t n = 0; n < grad.rows(); ++n) {
-      combineRows(
+      if (args.training == 0) { // nothing depends on the input, whatever is in it
+        multiplyRow(out.row(n, channel), grad.row(n, channel), C(scale), grad.length());
+        continue;
+      }
+      combineAndScale(
           out.row(n, channel), grad.row(n, channel), C(scale), input.row(n, channel), C(mean), C(slope), C(shift),
           grad.length());
     }

@@ -20,7 +20,7 @@ C distance(const C* a, const C* b, int64_t columns, double p) {
   for (int64_t i = 0; i < columns; ++i) {
     const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
     if (p == 0) {
-      sum += difference != 0 ? 1 : 0;
+      sum += difference > 0 ? 1 : difference; // 0, or not a number
     } else if (p == 1) {
       sum += difference;
     } else if (p == 2) {
@@ -36,10 +36,7 @@ C distance(const C* a, const C* b, int64_t columns, double p) {
 
 /// The derivative of a distance by one element of the first row.
 double derivative(double difference, double distance, double p) {
-  const double sign = difference > 0 ? 1 : difference < 0 ? -1 : 0;
-  if (p == 0 || distance == 0) {
-    return 0;
-  }
+  const double sign = difference > 0 ? 1 : difference < 0 ? -1 : difference; // 0, or not a number
   if (p == 1) {
     return sign;
   }
@@ -47,7 +44,8 @@ double derivative(double difference, double distance, double p) {
     return difference / distance;
   }
   if (p == kInfinity) {
-    return std::abs(difference) == distance ? sign : 0;
+    const double apart = std::ceil(std::abs(std::abs(difference) - distance)); // not a number, of two infinities
+    return sign * (1 - (apart > 1 ? 1 : apart));
   }
   return difference == 0 ? 0 : sign * std::pow(std::abs(difference) / distance, p - 1);
 }
@@ -102,6 +100,9 @@ template <class C>
 void addGradient(const DistanceArgs& args, const C* a, const C* b, int64_t at, C* to) {
   const double grad = static_cast<const C*>(args.grad)[at];
   const double far = static_cast<const C*>(args.distances)[at];
+  if (args.p == 0 || (far == 0 && args.p != 1 && args.p != kInfinity)) {
+    return; // whatever the gradient
+  }
   for (int64_t i = 0; i < args.columns; ++i) {
     to[i] += static_cast<C>(grad * derivative(static_cast<double>(a[i] - b[i]), far, args.p)); // rounded as `far` was
   }

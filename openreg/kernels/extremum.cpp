@@ -11,8 +11,9 @@ constexpr auto kMin = [](auto a, auto b) { return a != a || a < b ? a : b; };
 
 const Binary<kMax, RealNumbersAndBool> kMaximum("maximum");
 const Binary<kMin, RealNumbersAndBool> kMinimum("minimum");
-const Binary<[](auto a, auto b) { return b != b || b < a ? a : b; }, RealNumbersAndBool> kFmax("fmax");
-const Binary<[](auto a, auto b) { return b != b || a < b ? a : b; }, RealNumbersAndBool> kFmin("fmin");
+// Of two equal numbers, which zeros of either sign are, these two take the first, as on the CPU.
+const Binary<[](auto a, auto b) { return b != b || b <= a ? a : b; }, RealNumbersAndBool> kFmax("fmax");
+const Binary<[](auto a, auto b) { return b != b || a <= b ? a : b; }, RealNumbersAndBool> kFmin("fmin");
 
 /// Limits of each element's own.
 template <class C>

@@ -19,7 +19,8 @@ struct Neighbours {
   int64_t at[4];
   bool isInside[4];
   C weight[4];
-  C slope[4]; ///< Of the weight, by the grid's number.
+  C slope[4];    ///< Of the weight, by the grid's number.
+  C outside = 0; ///< What elements outside the image, zeros, add to a sum: NaN if the weights aren't numbers.
 };
 
 template <class C>
@@ -42,6 +43,7 @@ class Axis {
         C ignored = 1;
         append(found, intoImage(left + C(i - 1), ignored), cubic(distance), cubicSlope(distance) * sign * slope);
       }
+      found.outside = at - at;
       return found;
     }
     at = intoImage(at, slope);
@@ -52,6 +54,7 @@ class Axis {
     const C left = std::floor(at);
     append(found, left, left + 1 - at, -slope);
     append(found, left + 1, at - left, slope);
+    found.outside = at - at;
     return found;
   }
 
@@ -149,6 +152,8 @@ struct Place {
       }
     }
   }
+  /// Where a sum over the neighbours starts. In three dimensions the CPU leaves out what is outside; in two it adds it.
+  C start(const GridSamplerArgs& args) const { return args.dims == 2 ? along[1].outside + along[2].outside : C(0); }
   C weight(int d, int h, int w) const { return along[0].weight[d] * along[1].weight[h] * along[2].weight[w]; }
 };
 
@@ -164,7 +169,7 @@ struct GridSampler {
       C* result = static_cast<C*>(args.result) + n * args.channels * positions + piece % positions;
       const C* image = static_cast<const C*>(args.image) + n * args.channels * plane;
       for (int64_t channel = 0; channel < args.channels; ++channel) {
-        C sum = 0;
+        C sum = place.start(args);
         place.forEach(args.imageSize, [&](int64_t at, int d, int h, int w) {
           sum += image[channel * plane + at] * place.weight(d, h, w);
         });
@@ -195,6 +200,11 @@ struct GridSamplerBackward {
       const int64_t row = (n * positions + position) * args.dims;
       const Place<C> place(args, static_cast<const C*>(args.grid) + row);
       C slopes[3] = {};
+      if (args.dims == 2) { // as in start(); a linear slope is always a number
+        const bool isCubic = place.along[1].count == 4;
+        slopes[1] = place.along[2].outside + (isCubic ? place.along[1].outside : C(0));
+        slopes[2] = place.along[1].outside + (isCubic ? place.along[2].outside : C(0));
+      }
       place.forEach(args.imageSize, [&](int64_t at, int d, int h, int w) {
         const auto& [depth, height, width] = place.along;
         C sum = 0;

@@ -81,12 +81,16 @@ struct MarginLossBackward {
       const Targets targets(args, row, context);
       C* grads = static_cast<C*>(args.gradInput) + row * args.classes;
       std::fill_n(grads, args.classes, C(0));
-      const C scale = static_cast<const C*>(args.loss)[row] / static_cast<C>(args.classes);
       forEachPair<C>(args, row, targets, [&](int64_t target, int64_t other, C missing, C weight) {
-        const C grad = scale * weight * (args.power == 1 ? C(1) : C(2) * missing);
+        const C share = weight / static_cast<C>(args.classes);
+        const C grad = args.power == 1 ? share : C(2) * share * missing;
         grads[target] -= grad;
         grads[other] += grad;
       });
+      // At the end, and to all: a NaN reaches the whole row.
+      for (int64_t i = 0; i < args.classes; ++i) {
+        grads[i] *= static_cast<const C*>(args.loss)[row];
+      }
     });
   }
 };

@@ -20,7 +20,8 @@ struct Kaiser {
     const double slope = beta;
     const double y = slope * std::sqrt(std::max(0.0, 1 - at * at));
     // A ratio of Bessel functions, each of which may be too large for a number.
-    return static_cast<C>(math::scaledBesselI(0, y) / math::scaledBesselI(0, slope) * std::exp(y - slope));
+    const double ratio = math::scaledBesselI(0, y) / math::scaledBesselI(0, slope);
+    return static_cast<C>(ratio * std::exp(std::abs(y) - std::abs(slope)));
   }
 };
 

@@ -1,5 +1,6 @@
 // Elementwise kernels: activation functions.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "functors.h"
@@ -27,6 +28,11 @@ C logOnePlusExp(C x) {
 }
 
 template <class C>
+C logSigmoid(C x) {
+  return (x < C(0) ? x : C(0)) - std::log1p(std::exp(-std::abs(x)));
+}
+
+template <class C>
 C sixth(C x) { // x + 3 between 0 and 6, as a share
   const C shifted = x + C(3);
   const C raised = shifted < C(0) ? C(0) : shifted;
@@ -39,14 +45,19 @@ const Unary<[](auto x) { return x / (decltype(x)(1) + std::exp(-x)); }, FloatsAn
 const Unary<[](auto x) { return x * std::tanh(logOnePlusExp(x)); }, Floats> kMish("mish");
 const Unary<[](auto x) { return sixth(x); }, Floats> kHardsigmoid("hardsigmoid");
 const Unary<[](auto x) { return x * sixth(x); }, Floats> kHardswish("hardswish");
-const Unary<[](auto x) { return -logOnePlusExp(-x); }, Floats> kLogSigmoid("log_sigmoid");
+const Unary<[](auto x) { return logSigmoid(x); }, Floats> kLogSigmoid("log_sigmoid");
 const Binary<[](auto x, auto weight) { return x <= decltype(x)(0) ? weight * x : x; }, Floats> kPrelu("prelu");
 const Binary<[](auto a, auto b) { return a * math::sigmoid(b); }, FloatsAndComplex> kGlu("glu");
 
 template <class C>
 struct Elu {
   C alpha, scale, inputScale;
-  C operator()(C x) const { return x <= C(0) ? (std::exp(x * inputScale) - C(1)) * (alpha * scale) : x * scale; }
+  C operator()(C x) const {
+    const C y = x * inputScale;
+    // e^y − 1; of a tiny number, and a zero of either sign, the number itself.
+    const C raised = y > -std::numeric_limits<C>::epsilon() ? y : std::exp(y) - C(1);
+    return x <= C(0) ? raised * (alpha * scale) : x * scale;
+  }
 };
 const ElementwiseOf<Elu, Floats> kElu("elu");
 

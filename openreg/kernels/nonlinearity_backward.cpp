@@ -41,7 +41,9 @@ C mishGradient(C grad, C x) {
   return grad * (t + x * s * (C(1) - t * t));
 }
 
-const Binary<[](auto grad, auto y) { return grad * math::conjugate((decltype(y)(1) - y) * y); }, FloatsAndComplex>
+const Binary<
+    []<class C>(C grad, C y) { return grad * math::conjugate(C(1) - y) * math::conjugate(y); }, // y² may be too large
+    FloatsAndComplex>
     kSigmoid("sigmoid_backward");
 const Binary<[](auto grad, auto y) { return grad * math::conjugate(decltype(y)(1) - y * y); }, FloatsAndComplex>
     kTanh("tanh_backward");
@@ -52,7 +54,7 @@ const Binary<[](auto grad, auto x) { return mishGradient(grad, x); }, Floats> kM
 const Binary<[]<class C>(C grad, C x) { return C(-3) < x && x < C(3) ? grad / C(6) : C(0); }, Floats>
     kHardsigmoid("hardsigmoid_backward");
 const Binary<
-    []<class C>(C grad, C x) { return x <= C(-3) ? C(0) : (x < C(3) ? grad * (x / C(3) + C(0.5)) : grad); },
+    []<class C>(C grad, C x) { return x <= C(-3) ? C(0) : (x >= C(3) ? grad : grad * (x / C(3) + C(0.5))); },
     Floats>
     kHardswish("hardswish_backward");
 const Binary<[](auto grad, auto x) { return grad * math::sigmoid(-x); }, Floats> kLogSigmoid("log_sigmoid_backward");
@@ -70,7 +72,7 @@ template <class C>
 struct GluGradient {
   C operator()(C grad, C a, C b) const {
     const C s = math::sigmoid(b);
-    return grad * a * s * (C(1) - s);
+    return (C(1) - s) * s * a * grad; // small numbers first: a product of two large ones is none
   }
 };
 const ElementwiseOf<GluGradient, FloatsAndComplex> kGlu("glu_backward");
@@ -81,7 +83,7 @@ struct EluGradient {
   C isResult; // not 0: x is elu's result
   C operator()(C grad, C x) const {
     const C negative = isResult != C(0) ? x + alpha * scale : alpha * scale * std::exp(x * inputScale);
-    return x <= C(0) ? grad * inputScale * negative : grad * scale;
+    return x > C(0) ? grad * scale : grad * inputScale * negative; // of a NaN, too
   }
 };
 const ElementwiseOf<EluGradient, Floats> kElu("elu_backward");

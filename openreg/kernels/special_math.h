@@ -25,7 +25,8 @@ inline double digamma(double x) {
     if (x == std::floor(x)) {
       return kNan;
     }
-    return digamma(1.0 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - std::floor(x)));
+    // By the nearest integer: what is left of a tiny number is the number itself.
+    return digamma(1.0 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - std::nearbyint(x)));
   }
   double below = 0.0;
   while (x < 10.0) {
@@ -156,7 +157,7 @@ inline double logNormalShare(double x) {
 inline double scaledBesselI(int order, double x) {
   const double a = std::fabs(x);
   if (!(a < kInfinity)) {
-    return a == kInfinity ? 0.0 : x;
+    return a != kInfinity ? x : order == 1 ? std::copysign(0.0, x) : 0.0;
   }
   double result = 0.0;
   if (a < 30.0) { // its power series, in which nothing is subtracted

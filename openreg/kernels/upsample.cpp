@@ -184,7 +184,7 @@ struct Upsample {
     forEachPlane(context, args.planes, product(args.resultSize), [&](int64_t plane) {
       const C* image = static_cast<const C*>(args.image) + plane * product(args.imageSize);
       C* result = static_cast<C*>(args.result) + plane * product(args.resultSize);
-      std::fill_n(result, product(args.resultSize), C(0));
+      std::fill_n(result, product(args.resultSize), C(-0.0)); // what a sum starts from that leaves a −0 as it is
       forEachPair(args, taps, [&](int64_t to, int64_t from, C weight) { result[to] += image[from] * weight; });
     });
   }

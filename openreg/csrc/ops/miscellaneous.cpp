@@ -23,6 +23,10 @@
 #include <ATen/ops/where.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 namespace openreg {
 namespace {
 
@@ -62,7 +66,11 @@ at::Tensor& embeddingRenorm(at::Tensor& self, const at::Tensor& indices, double 
 const KernelFamily kKaiser("kaiser_window");
 
 void kaiserKernel(at::TensorIteratorBase& iter, int64_t length, double beta) {
-  launchElementwise(kKaiser, iter, {2.0 / static_cast<double>(length - 1), beta});
+  // A parameter must be a number of the type that is computed in; so large a beta makes no difference.
+  const double most =
+      iter.common_dtype() == at::kDouble ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  launchElementwise(
+      kKaiser, iter, {2.0 / static_cast<double>(length - 1), std::isinf(beta) ? beta : std::clamp(beta, -most, most)});
 }
 
 template <Name family>
