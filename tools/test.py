@@ -43,6 +43,7 @@ LONG = [
         f"--ignore=tests/{file}.py"
         for file in (
             "backend/test_composites",
+            "backend/test_edge_values",
             "backend/test_minimal_set",
             "backend/test_opinfo",
             "backend/test_overloads",
@@ -60,6 +61,7 @@ BREADTH = [
     f"--ignore=tests/backend/test_{name}.py"
     for name in (
         "composites",
+        "edge_values",
         "minimal_set",
         "operator_errors",
         "operator_samples",

@@ -84,18 +84,26 @@ def forward(op: OpInfo, sample: SampleInput) -> Any:
     return op(sample.input, *sample.args, **sample.kwargs)
 
 
-def backward(sample: SampleInput, results: Any) -> list[torch.Tensor | None]:
-    """The gradient of each input that asks for one; nothing where the results can't be differentiated."""
+def backward(
+    sample: SampleInput, results: Any, seed: Callable[[torch.Tensor], torch.Tensor] | None = None
+) -> list[torch.Tensor | None]:
+    """The gradient of each input that asks for one; nothing where the results can't be differentiated.
+
+    Args:
+        sample: Whose inputs.
+        results: Of its operator.
+        seed: Makes the gradient of a result; random numbers by default.
+    """
     inputs = [t for t in tensors_of((sample.input, sample.args, sample.kwargs)) if t.requires_grad]
     outputs = [t for t in tensors_of(sample.output_process_fn_grad(results)) if t.requires_grad]
     if not inputs or not outputs:
         return []
     torch.manual_seed(SEED)
-    seeds = [_seed_like(output) for output in outputs]
+    seeds = [(seed or seed_like)(output) for output in outputs]
     return list(torch.autograd.grad(outputs, inputs, seeds, allow_unused=True))
 
 
-def _seed_like(output: torch.Tensor) -> torch.Tensor:
+def seed_like(output: torch.Tensor) -> torch.Tensor:
     """A gradient for an output: random sixteenths, the same numbers in every data type."""
     parts = torch.randn((*output.shape, 2), dtype=torch.float64).mul(16).round().div(16)
     seed = torch.view_as_complex(parts) if output.is_complex() else parts[..., 0]
