@@ -68,13 +68,24 @@ class Siblings:
         with FirstCalls() as first, suppress(Exception):
             run()
         for operator, (args, kwargs) in first.calls.items():
-            for form in self._forms.get(signature(operator), []):
-                if form is not operator:
-                    yield lambda form=form, operator=operator, a=args, k=kwargs: call(form, operator, copy(a), copy(k))
+            for form in self.forms(operator):
+                yield lambda form=form, operator=operator, a=args, k=kwargs: call(form, operator, copy(a), copy(k))
+
+    def forms(self, operator: torch._ops.OpOverload) -> list[torch._ops.OpOverload]:
+        """The other forms of an operator."""
+        return [form for form in self._forms.get(signature(operator), []) if form is not operator]
 
 
 def call(form: torch._ops.OpOverload, operator: torch._ops.OpOverload, args: Any, kwargs: Any) -> Any:
     """Calls a form with an operator's arguments; results go into empty tensors where it wants some to fill."""
+    args, kwargs = arguments_of(form, operator, args, kwargs)
+    return form(*args, **kwargs)
+
+
+def arguments_of(
+    form: torch._ops.OpOverload, operator: torch._ops.OpOverload, args: Any, kwargs: Any
+) -> tuple[Any, dict[str, Any]]:
+    """What call() calls the form with. Runs the operator where outputs are wanted, to see how many it has."""
     outs = [argument.name for argument in form._schema.arguments if argument.is_out]
     known = {argument.name for argument in form._schema.arguments}
     kwargs = {name: value for name, value in kwargs.items() if name in known}
@@ -83,4 +94,4 @@ def call(form: torch._ops.OpOverload, operator: torch._ops.OpOverload, args: Any
         is_list = len(outs) == 1 and len(results) != 1
         empty = [result.new_empty(0) for result in results if isinstance(result, torch.Tensor)]
         kwargs |= {outs[0]: empty} if is_list else dict(zip(outs, empty, strict=True))
-    return form(*args, **kwargs)
+    return args, kwargs

@@ -74,6 +74,10 @@ void launchUpsample(const at::Tensor& image, const at::Tensor& result, const Ups
     result.copy_(exact.round_().clamp_(0, 255));
     return;
   }
+  // Weights are parts of one: as integers they would be 0.
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      isNearest(args.interpolation) || !at::isIntegralType(image.scalar_type(), true), '"', kUpsample.name(),
+      "\" not implemented for '", image.scalar_type(), "'");
   const ArrayOutput output(result);
   launchOverArrays(
       kUpsample, image, args,
