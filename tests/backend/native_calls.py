@@ -128,9 +128,9 @@ def native_calls(program: Callable[[], None], native: set[str], siblings: Siblin
         yield call
         for form in siblings.forms(call.operator):
             with suppress(Exception):  # a form that does not take these
-                given = arguments_of(form, call.operator, copy(args), copy(kwargs))
+                named = arguments_of(form, call.operator, copy(args), copy(kwargs))
                 names = [argument.name for argument in form._schema.arguments]
-                other = Call(form, dict(zip(names, given[0], strict=False)) | given[1])
+                other = Call(form, dict(zip(names, copy(args), strict=False)) | named)
                 if other.key not in mode.calls:
                     yield other
 

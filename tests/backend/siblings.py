@@ -60,6 +60,10 @@ class Siblings:
             operator = overload(name)
             self._forms.setdefault(signature(operator), []).append(operator)
 
+    def forms(self, operator: torch._ops.OpOverload) -> list[torch._ops.OpOverload]:
+        """All forms of an operator, itself among them if it may be found."""
+        return self._forms.get(signature(operator), [])
+
     def calls(self, run: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
         """Runs something, and yields calls of all other forms of the operators that ran, with the same arguments.
 
@@ -69,23 +73,17 @@ class Siblings:
             run()
         for operator, (args, kwargs) in first.calls.items():
             for form in self.forms(operator):
-                yield lambda form=form, operator=operator, a=args, k=kwargs: call(form, operator, copy(a), copy(k))
-
-    def forms(self, operator: torch._ops.OpOverload) -> list[torch._ops.OpOverload]:
-        """The other forms of an operator."""
-        return [form for form in self._forms.get(signature(operator), []) if form is not operator]
+                if form is not operator:
+                    yield lambda form=form, operator=operator, a=args, k=kwargs: call(form, operator, copy(a), copy(k))
 
 
 def call(form: torch._ops.OpOverload, operator: torch._ops.OpOverload, args: Any, kwargs: Any) -> Any:
     """Calls a form with an operator's arguments; results go into empty tensors where it wants some to fill."""
-    args, kwargs = arguments_of(form, operator, args, kwargs)
-    return form(*args, **kwargs)
+    return form(*args, **arguments_of(form, operator, args, kwargs))
 
 
-def arguments_of(
-    form: torch._ops.OpOverload, operator: torch._ops.OpOverload, args: Any, kwargs: Any
-) -> tuple[Any, dict[str, Any]]:
-    """What call() calls the form with. Runs the operator where outputs are wanted, to see how many it has."""
+def arguments_of(form: torch._ops.OpOverload, operator: torch._ops.OpOverload, args: Any, kwargs: Any) -> Any:
+    """An operator's keyword arguments as a form of it wants them: with empty tensors for its results."""
     outs = [argument.name for argument in form._schema.arguments if argument.is_out]
     known = {argument.name for argument in form._schema.arguments}
     kwargs = {name: value for name, value in kwargs.items() if name in known}
@@ -94,4 +92,24 @@ def arguments_of(
         is_list = len(outs) == 1 and len(results) != 1
         empty = [result.new_empty(0) for result in results if isinstance(result, torch.Tensor)]
         kwargs |= {outs[0]: empty} if is_list else dict(zip(outs, empty, strict=True))
-    return args, kwargs
+    return kwargs
+
+
+class Call:
+    """A call of a form of an operator.
+
+    Args:
+        form: Which.
+        operator: The form that was called.
+        args: What it was called with.
+        kwargs: What it was called with by name.
+    """
+
+    def __init__(
+        self, form: torch._ops.OpOverload, operator: torch._ops.OpOverload, args: Any, kwargs: dict[str, Any]
+    ) -> None:
+        named = arguments_of(form, operator, args, kwargs)
+        named |= dict(zip((argument.name for argument in form._schema.arguments), args, strict=False))
+        self.form = form
+        #: All by name, in the schema's order.
+        self.arguments = {arg.name: named[arg.name] for arg in form._schema.arguments if arg.name in named}

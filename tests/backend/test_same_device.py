@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 import torch
 import torch_openreg  # noqa: F401
+
+from .conftest import TESTS
+from .workers import Result, Worker, run_all
 
 F = torch.nn.functional
 X = torch.arange(12.0).view(3, 4)
@@ -52,3 +56,51 @@ def test_tensors_of_two_devices_are_refused_and_the_device_stays_usable(
     assert "orError" not in str(caught.value)
     torch.openreg.synchronize(device)
     assert (x.to(device) + 1).sum().item() == (x + 1).sum().item()
+
+
+# Arguments that may be on another device, and why.
+ELSEWHERE = {
+    "aten::where.self condition": "PyTorch's function brings single numbers to the others' device",
+    "aten::where.self self": "as the condition",
+    "aten::where.self other": "as the condition",
+    "aten::where.self_out self": "as the condition",
+    "aten::where.self_out other": "as the condition",
+    "aten::batch_norm_backward reserve": "nothing is kept in it, and it is not read",
+    "aten::log_sigmoid_forward.output buffer": "the device needs no buffer",
+    "aten::log_sigmoid_backward buffer": "the device needs no buffer",
+    "aten::log_sigmoid_backward.grad_input buffer": "the device needs no buffer",
+    "aten::multilabel_margin_loss_backward is_target": "the targets say it, and it is not read",
+    "aten::multilabel_margin_loss_backward.grad_input is_target": "the targets say it, and it is not read",
+    "aten::_embedding_bag_per_sample_weights_backward offsets": "each index's bag is known, and they are not read",
+    "aten::_embedding_bag_backward offsets": "each index's bag is known, and they are not read",
+    "aten::_embedding_bag_backward bag_size": "only means need it",
+    "aten::_embedding_bag_backward maximum_indices": "only maxima need it",
+    "aten::_pdist_backward grad": "the sample has no distances",
+    "aten::_pdist_backward self": "the sample has no distances",
+    "aten::_pdist_backward pdist": "the sample has no distances",
+}
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+    """How native operators refuse tensors of two devices, by entry of PyTorch's operator database."""
+    folder = tmp_path_factory.mktemp("same_device")
+    worker = TESTS / "backend" / "same_device_worker.py"
+    return run_all(lambda number: Worker([worker], folder / f"{number}.txt"))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.xdist_group("same_device")
+def test_every_native_operator_names_the_argument_that_is_on_another_device(refusals: dict[str, Result]) -> None:
+    assert {name: result.detail for name, result in refusals.items() if result.outcome == "crash"} == {}
+    assert sum(result.more["right"] for result in refusals.values() if result.more) > 1300
+    wrong = {call: text for result in refusals.values() for call, text in result.more.get("wrong", {}).items()}
+    assert {call: text for call, text in wrong.items() if call not in ELSEWHERE} == {}
+    assert {call: wrong.get(call) for call in ELSEWHERE} == dict.fromkeys(ELSEWHERE, "nothing is raised")
+
+
+def test_every_operator_that_the_sources_name_is_one_of_pytorchs() -> None:
+    csrc = TESTS.parent / "openreg" / "csrc"
+    named = {name for path in csrc.rglob("*.[ch]*") for name in re.findall(r'"(aten::[\w.]+)"', path.read_text())}
+    assert len(named) > 100
+    assert named - set(torch._C._dispatch_get_all_op_names()) == set()

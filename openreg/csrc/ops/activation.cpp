@@ -25,7 +25,7 @@ void thresholdKernel(at::TensorIteratorBase& iter, const c10::Scalar& threshold,
 }
 
 // LITERALINCLUDE START: REGISTER ACTIVATION
-using ClampMin = Structured<at::native::structured_clamp_min_out, "aten::clamp_min">;
+using ClampMin = Structured<at::native::structured_clamp_min_out, "aten::clamp_min.out">;
 using Threshold = Structured<at::native::structured_threshold_out>;
 using ThresholdBackward = Structured<at::native::structured_threshold_backward_out>;
 

@@ -32,9 +32,7 @@ at::Tensor& averagePoolOut(const at::Tensor& self, at::IntArrayRef size, at::Ten
         "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", self.sizes(),
         " with dimension ", i + self.dim(), " being empty");
   }
-  SameDevice check("aten::_adaptive_avg_pool2d");
-  check.next(self);
-  check.next(out);
+  SameDevice(dims == 2 ? "aten::adaptive_avg_pool2d.out" : "aten::adaptive_avg_pool3d.out").all(self, size, out);
   TORCH_CHECK(
       self.dtype() == out.dtype(), "expected dtype ", self.dtype(), " for `output` but got dtype ", out.dtype());
   c10::SmallVector<int64_t, 5> shape(self.sizes().begin(), self.sizes().end() - dims);
@@ -68,9 +66,8 @@ at::Tensor& averagePoolBackwardOut(const at::Tensor& gradOutput, const at::Tenso
   TORCH_CHECK(
       self.dtype() == gradOutput.dtype(), name, ": Expected dtype ", self.dtype(), " for `grad_output` but got dtype ",
       gradOutput.dtype());
-  SameDevice check("aten::_adaptive_avg_pool2d_backward");
-  check.next(gradOutput);
-  check.next(self);
+  SameDevice(dims == 2 ? "aten::_adaptive_avg_pool2d_backward.out" : "aten::adaptive_avg_pool3d_backward.grad_input")
+      .all(gradOutput, self, gradInput);
   const c10::DeviceGuard guard(self.device());
   resizeOutput(gradInput, self.sizes(), {}, self.options());
   launchPoolBackward(kAveragePoolBackward, describeAdaptivePool(dims, self, gradOutput), gradInput, gradOutput, {});

@@ -30,14 +30,14 @@ struct MaxPoolBackward : Meta {
   }
 };
 
-using MaxPool2d = Structured<MaxPool<at::meta::structured_adaptive_max_pool2d, 2>, "aten::adaptive_max_pool2d", 2>;
-using MaxPool3d = Structured<MaxPool<at::meta::structured_adaptive_max_pool3d, 3>, "aten::adaptive_max_pool3d", 2>;
+using MaxPool2d = Structured<MaxPool<at::meta::structured_adaptive_max_pool2d, 2>, "aten::adaptive_max_pool2d.out", 2>;
+using MaxPool3d = Structured<MaxPool<at::meta::structured_adaptive_max_pool3d, 3>, "aten::adaptive_max_pool3d.out", 2>;
 using MaxPool2dBackward = Structured<
     MaxPoolBackward<at::meta::structured_adaptive_max_pool2d_backward, 2>,
-    "aten::adaptive_max_pool2d_backward">;
+    "aten::adaptive_max_pool2d_backward.grad_input">;
 using MaxPool3dBackward = Structured<
     MaxPoolBackward<at::meta::structured_adaptive_max_pool3d_backward, 3>,
-    "aten::adaptive_max_pool3d_backward">;
+    "aten::adaptive_max_pool3d_backward.grad_input">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<MaxPool2d>(m, "adaptive_max_pool2d");

@@ -15,7 +15,7 @@ void argMaxKernel(at::TensorIterator& iter) {
   launchReduce(kArgMax, iter);
 }
 
-using ArgMax = Structured<at::native::structured_argmax_out, "aten::argmax">;
+using ArgMax = Structured<at::native::structured_argmax_out, "aten::argmax.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("argmax", ArgMax::functional);

@@ -2,6 +2,7 @@
 #include "ops/arrays.h"
 
 #include "ops/dtype.h"
+#include "ops/structured_output.h"
 
 #include <ATen/ops/empty.h>
 
@@ -66,6 +67,16 @@ void checkArray(const KernelFamily& family, const ArrayPointer& pointer, const a
   TORCH_CHECK(
       fits && array.scalar_type() == (isElements ? arrayType(wanted) : wanted), family.name(), ": argument '",
       pointer.name, "' is of type ", pointer.given, "; expected ", wanted);
+}
+
+at::Tensor apartFromWritten(const ArrayPointer& pointer, std::initializer_list<ArrayPointer> all) {
+  auto array = pointer.array;
+  if (pointer.access == orAccessRead) {
+    for (const auto& other : all) {
+      array = other.access == orAccessRead ? array : apartFrom(other.array, array);
+    }
+  }
+  return array;
 }
 
 } // namespace openreg

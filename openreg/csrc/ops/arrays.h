@@ -110,6 +110,9 @@ ArrayPointer writes(const char* name, Pointer Args::* member, const ArrayOutput&
  */
 void checkArray(const KernelFamily& family, const ArrayPointer& pointer, const at::Tensor& like);
 
+/** @brief The array of one of the pointers: a copy if it is only read, and another of them is written over it. */
+at::Tensor apartFromWritten(const ArrayPointer& pointer, std::initializer_list<ArrayPointer> all);
+
 /**
  * @brief Queues a kernel over arrays on the current stream of their device. Does not block.
  * @param family Kernels of the operator.
@@ -125,9 +128,10 @@ void launchOverArrays(
   constexpr size_t kMaxPointers = 12;
   TORCH_INTERNAL_ASSERT(pointers.size() <= kMaxPointers);
   std::array<orPointerArg, kMaxPointers> described;
+  std::array<at::Tensor, kMaxPointers> arrays; // until the kernel is queued
   size_t count = 0;
   for (const auto& pointer : pointers) {
-    const auto& array = pointer.array;
+    const auto& array = arrays[count] = apartFromWritten(pointer, pointers);
     if (!array.defined()) {
       continue;
     }

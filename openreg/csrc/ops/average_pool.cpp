@@ -61,12 +61,14 @@ struct AveragePoolBackward : Meta {
   }
 };
 
-using Pool2d = Structured<AveragePool<at::meta::structured_avg_pool2d, 2>, "aten::avg_pool2d">;
-using Pool3d = Structured<AveragePool<at::meta::structured_avg_pool3d, 3>, "aten::avg_pool3d">;
-using Pool2dBackward =
-    Structured<AveragePoolBackward<at::meta::structured_avg_pool2d_backward, 2>, "aten::avg_pool2d_backward">;
-using Pool3dBackward =
-    Structured<AveragePoolBackward<at::meta::structured_avg_pool3d_backward, 3>, "aten::avg_pool3d_backward">;
+using Pool2d = Structured<AveragePool<at::meta::structured_avg_pool2d, 2>, "aten::avg_pool2d.out">;
+using Pool3d = Structured<AveragePool<at::meta::structured_avg_pool3d, 3>, "aten::avg_pool3d.out">;
+using Pool2dBackward = Structured<
+    AveragePoolBackward<at::meta::structured_avg_pool2d_backward, 2>,
+    "aten::avg_pool2d_backward.grad_input">;
+using Pool3dBackward = Structured<
+    AveragePoolBackward<at::meta::structured_avg_pool3d_backward, 3>,
+    "aten::avg_pool3d_backward.grad_input">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Pool2d>(m, "avg_pool2d");

@@ -32,6 +32,8 @@ Outputs batchNormOut(
     at::Tensor& out,
     at::Tensor& mean,
     at::Tensor& invstd) {
+  SameDevice("aten::native_batch_norm.out")
+      .all(input, weight, bias, runningMean, runningVar, training, momentum, eps, out, mean, invstd);
   const auto type = checkParameters("aten::native_batch_norm", input, {&weight, &bias, &runningMean, &runningVar});
   TORCH_CHECK_VALUE(
       isGiven(runningMean) == isGiven(runningVar),

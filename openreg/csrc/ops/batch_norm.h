@@ -17,17 +17,14 @@ inline bool isGiven(const OptionalTensor& tensor) {
 }
 
 /**
- * @brief Checks devices, types and sizes.
+ * @brief Checks types and sizes.
  * @return The type of what is kept for each channel: halves may come with float parameters.
  * @throws c10::Error.
  */
 inline at::ScalarType
 checkParameters(const char* op, const at::Tensor& input, std::initializer_list<const OptionalTensor*> parameters) {
-  SameDevice check(op);
-  check.next(input);
   auto type = input.scalar_type();
   for (const auto* parameter : parameters) {
-    check.next(*parameter);
     if (!isGiven(*parameter)) {
       continue;
     }

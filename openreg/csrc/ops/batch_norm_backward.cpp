@@ -30,6 +30,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
     bool training,
     double eps,
     std::array<bool, 3> outputMask) {
+  SameDevice("aten::native_batch_norm_backward.out")
+      .all(gradOutput, input, weight, runningMean, runningVar, saveMean, saveInvstd);
   const auto type = checkParameters("aten::native_batch_norm_backward", input, {&weight, &runningMean, &runningVar});
   const c10::DeviceGuard guard(input.device());
   BatchNormBackwardArgs args{};

@@ -37,7 +37,7 @@ struct CatImpl : at::meta::structured_cat {
   bool hasElements_ = false;
 };
 
-using Cat = Structured<CatImpl, "aten::cat">;
+using Cat = Structured<CatImpl, "aten::cat.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("cat", Cat::functional);

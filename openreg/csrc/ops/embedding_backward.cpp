@@ -24,9 +24,7 @@ at::Tensor embeddingBackward(
     int64_t paddingIndex,
     bool scaleByFrequency) {
   at::checkScalarTypes("embedding_backward", at::TensorArg(indices, "indices", 2), {at::kLong, at::kInt});
-  SameDevice check("aten::embedding_dense_backward");
-  check.next(gradOutput);
-  check.next(indices);
+  SameDevice("aten::embedding_dense_backward.out").all(gradOutput, indices);
   const auto columns = gradOutput.size(-1);
   TORCH_CHECK(
       gradOutput.numel() == indices.numel() * columns, "embedding_backward: expected a gradient row for each of the ",

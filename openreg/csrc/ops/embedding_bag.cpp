@@ -33,11 +33,8 @@ void checkArguments(
     const at::Tensor& offsets,
     int64_t mode,
     const OptionalTensor& factors) {
-  SameDevice check("aten::_embedding_bag");
-  check.next(weight);
-  check.next(indices);
-  check.next(offsets);
-  check.next(factors);
+  SameDevice("aten::_embedding_bag.out")
+      .all(weight, indices, offsets, /*scale_grad_by_freq=*/false, mode, /*sparse=*/false, factors);
   const auto isIndex = [](const at::Tensor& tensor) {
     return tensor.dtype() == at::kLong || tensor.dtype() == at::kInt;
   };

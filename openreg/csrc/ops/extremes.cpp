@@ -90,12 +90,12 @@ struct Min : at::meta::structured_min_dim {
 };
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_amax_out, "aten::amax">>(m, "amax");
-  implForms<Structured<at::native::structured_amin_out, "aten::amin">>(m, "amin");
-  implForms<Structured<at::native::structured_aminmax_out, "aten::aminmax", 2>>(m, "aminmax");
-  implForms<Structured<at::native::structured_argmin_out, "aten::argmin">>(m, "argmin");
-  implForms<Structured<Max, "aten::max.dim", 2>>(m, "max", {"dim", "dim_max"});
-  implForms<Structured<Min, "aten::min.dim", 2>>(m, "min", {"dim", "dim_min"});
+  implForms<Structured<at::native::structured_amax_out, "aten::amax.out">>(m, "amax");
+  implForms<Structured<at::native::structured_amin_out, "aten::amin.out">>(m, "amin");
+  implForms<Structured<at::native::structured_aminmax_out, "aten::aminmax.out", 2>>(m, "aminmax");
+  implForms<Structured<at::native::structured_argmin_out, "aten::argmin.out">>(m, "argmin");
+  implForms<Structured<Max, "aten::max.dim_max", 2>>(m, "max", {"dim", "dim_max"});
+  implForms<Structured<Min, "aten::min.dim_min", 2>>(m, "min", {"dim", "dim_min"});
   m.impl("max", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::max));
   m.impl("max.unary_out", at::native::max_unary_out);
   m.impl("min", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::min));

@@ -20,10 +20,8 @@ void checkNumber(const char* name, const at::Tensor& tensor, at::ScalarType type
 }
 
 void unscale(at::TensorList gradients, at::Tensor& found, const at::Tensor& inverseScale) {
-  SameDevice check("aten::_amp_foreach_non_finite_check_and_unscale_");
-  check.next(at::ITensorListRef(gradients));
-  check.next(found);
-  check.next(inverseScale);
+  SameDevice("aten::_amp_foreach_non_finite_check_and_unscale_")
+      .all(at::ITensorListRef(gradients), found, inverseScale);
   checkNumber("found_inf", found, at::kFloat);
   checkNumber("inv_scale", inverseScale, at::kFloat);
   const c10::DeviceGuard guard(found.device());
@@ -42,10 +40,7 @@ void unscale(at::TensorList gradients, at::Tensor& found, const at::Tensor& inve
 
 at::Tensor& updateScale(
     at::Tensor& scale, at::Tensor& steps, const at::Tensor& found, double growth, double backoff, int64_t interval) {
-  SameDevice check("aten::_amp_update_scale_");
-  check.next(scale);
-  check.next(steps);
-  check.next(found);
+  SameDevice("aten::_amp_update_scale_").all(scale, steps, found);
   checkNumber("current_scale", scale, at::kFloat);
   checkNumber("growth_tracker", steps, at::kInt);
   checkNumber("found_inf", found, at::kFloat);

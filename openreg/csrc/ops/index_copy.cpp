@@ -36,7 +36,7 @@ void copyKernel(at::TensorIterator& iter, int64_t dim, int64_t size, int64_t str
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<IndexCopyImpl, "aten::index_copy">>(m, "index_copy");
+  implForms<Structured<IndexCopyImpl, "aten::index_copy.out">>(m, "index_copy");
 }
 
 } // namespace

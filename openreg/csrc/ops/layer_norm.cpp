@@ -47,11 +47,7 @@ ThreeTensors layerNorm(
     const OptionalTensor& givenBias,
     double eps) {
   const auto weight = givenWeight.value_or(at::Tensor()), bias = givenBias.value_or(at::Tensor());
-  SameDevice check("aten::native_layer_norm");
-  check.next(input);
-  check.next(shape);
-  check.next(weight);
-  check.next(bias);
+  SameDevice("aten::native_layer_norm.out").all(input, shape, weight, bias);
   const auto [rows, columns] = at::native::_check_layer_norm_inputs(input, shape, weight, bias);
   const auto type = checkTypes(input, weight, bias);
   const c10::DeviceGuard guard(input.device());
@@ -92,9 +88,7 @@ ThreeTensors layerNormBackward(
     const OptionalTensor& givenBias,
     std::array<bool, 3> outputMask) {
   const auto weight = givenWeight.value_or(at::Tensor()), bias = givenBias.value_or(at::Tensor());
-  SameDevice check("aten::native_layer_norm_backward");
-  check.next(gradOutput);
-  check.next(input);
+  SameDevice("aten::native_layer_norm_backward.out").all(gradOutput, input, shape, mean, rstd, weight, bias);
   const auto [rows, columns] = at::native::_check_layer_norm_inputs(input, shape, weight, bias);
   const c10::DeviceGuard guard(input.device());
   LayerNormBackwardArgs args{};

@@ -29,10 +29,11 @@ void addProduct(
     const at::Scalar& alpha,
     const at::Tensor& out) {
   const auto expanded = self.expand(out.sizes());
+  const auto first = apartFrom(out, a), second = apartFrom(out, b); // before `out` gets what is added
   if (!beta.equal(0) && !out.is_same(self)) {
     out.copy_(expanded);
   }
-  multiplyMatrices(out, a, b, beta, alpha);
+  multiplyMatrices(out, first, second, beta, alpha);
 }
 
 struct AddedMatrixProduct : at::meta::structured_addmm {
@@ -67,10 +68,10 @@ struct AddedBatchedProduct : at::meta::structured_baddbmm {
 };
 
 // LITERALINCLUDE START: REGISTER LINEAR
-using Mm = Structured<MatrixProduct, "aten::mm">;
-using Addmm = Structured<AddedMatrixProduct, "aten::addmm">;
-using Bmm = Structured<BatchedProduct, "aten::bmm">;
-using Baddbmm = Structured<AddedBatchedProduct, "aten::baddbmm">;
+using Mm = Structured<MatrixProduct, "aten::mm.out">;
+using Addmm = Structured<AddedMatrixProduct, "aten::addmm.out">;
+using Bmm = Structured<BatchedProduct, "aten::bmm.out">;
+using Baddbmm = Structured<AddedBatchedProduct, "aten::baddbmm.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("mm", Mm::functional);

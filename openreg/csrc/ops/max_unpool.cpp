@@ -10,9 +10,7 @@ namespace {
 
 /// @param dims Of an image: 2 or 3. In front of them: channels, and the batch if there is one.
 at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef outputSize, int64_t dims) {
-  SameDevice check(dims == 2 ? "aten::max_unpool2d" : "aten::max_unpool3d");
-  check.next(self);
-  check.next(indices);
+  SameDevice(dims == 2 ? "aten::max_unpool2d.out" : "aten::max_unpool3d.out").all(self, indices);
   TORCH_CHECK(
       indices.scalar_type() == at::kLong, "elements in indices should be type int64 but got: ", indices.scalar_type());
   TORCH_CHECK(

@@ -14,10 +14,6 @@ MarginLossArgs describe(
     const at::Scalar& power,
     const at::Scalar& margin,
     const OptionalTensor& weight) {
-  SameDevice check("aten::multi_margin_loss");
-  check.next(input);
-  check.next(target);
-  check.next(weight);
   auto args = describeMarginLoss(input, target, /*multilabel=*/false);
   args.power = power.to<int64_t>();
   args.margin = margin.to<double>();
@@ -35,6 +31,7 @@ at::Tensor multiMarginLoss(
     const at::Scalar& margin,
     const OptionalTensor& weight,
     int64_t reduction) {
+  SameDevice("aten::multi_margin_loss.out").all(self, target, p, margin, weight);
   return marginLoss(describe(self, target, p, margin, weight), self, target, weight, reduction);
 }
 
@@ -46,6 +43,7 @@ at::Tensor multiMarginLossBackward(
     const at::Scalar& margin,
     const OptionalTensor& weight,
     int64_t reduction) {
+  SameDevice("aten::multi_margin_loss_backward.grad_input").all(gradOutput, self, target, p, margin, weight);
   return marginLossBackward(describe(self, target, p, margin, weight), gradOutput, self, target, weight, reduction);
 }
 

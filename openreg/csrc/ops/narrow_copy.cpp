@@ -8,9 +8,7 @@ namespace openreg {
 namespace {
 
 at::Tensor& narrowCopyOut(const at::Tensor& self, int64_t dim, c10::SymInt start, c10::SymInt length, at::Tensor& out) {
-  SameDevice check("aten::narrow_copy");
-  check.next(self);
-  check.next(out);
+  SameDevice("aten::narrow_copy.out").all(self, dim, start, length, out);
   const c10::DeviceGuard guard(self.device());
   const auto part = self.narrow_symint(dim, std::move(start), std::move(length));
   resizeOutput(out, part.sizes(), {}, part.options());

@@ -49,14 +49,20 @@ void launchNllLoss(
     const at::Tensor& totalWeight) {
   const auto device = input.device().index();
   const bool forward = &family == &kNllLoss;
+  const auto apart = [&](const at::Tensor& tensor) {
+    return forward ? apartFrom(totalWeight, apartFrom(loss, tensor)) : apartFrom(input, tensor);
+  };
+  const auto rows = forward ? apart(input) : input;
+  const auto losses = forward ? loss : apart(loss), total = forward ? totalWeight : apart(totalWeight);
+  const auto factors = weight.has_value() ? apart(*weight) : at::Tensor();
   const auto read = static_cast<uint32_t>(orAccessRead);
   const auto write = static_cast<uint32_t>(orAccessWrite);
   kernels::NllLossArgs args{};
-  args.input = describe(input.dim() == 1 ? input.unsqueeze(0) : input);
-  args.classStride = input.stride(-1) * input.element_size();
+  args.input = describe(rows.dim() == 1 ? rows.unsqueeze(0) : rows);
+  args.classStride = rows.stride(-1) * rows.element_size();
   args.target = describe(target);
-  args.loss = describe(loss);
-  args.totalWeight = describe(totalWeight);
+  args.loss = describe(losses);
+  args.totalWeight = describe(total);
   args.batch = input.dim() == 1 ? 1 : input.size(0);
   args.classes = input.size(-1);
   args.ignoreIndex = ignoreIndex;
@@ -65,15 +71,15 @@ void launchNllLoss(
     args.reduction = kernels::LossReduction::Sum; // without a batch, the sum of one loss
   }
   std::array pointers = {
-      pointer(offsetof(kernels::NllLossArgs, input.data), forward ? read : write, input),
+      pointer(offsetof(kernels::NllLossArgs, input.data), forward ? read : write, rows),
       pointer(offsetof(kernels::NllLossArgs, target.data), read, target),
-      pointer(offsetof(kernels::NllLossArgs, loss.data), forward ? write : read, loss),
-      pointer(offsetof(kernels::NllLossArgs, totalWeight.data), forward ? write : read, totalWeight),
+      pointer(offsetof(kernels::NllLossArgs, loss.data), forward ? write : read, losses),
+      pointer(offsetof(kernels::NllLossArgs, totalWeight.data), forward ? write : read, total),
       orPointerArg{offsetof(kernels::NllLossArgs, weight.data), read, 0, 0},
   };
-  if (weight.has_value()) {
-    args.weight = describe(*weight);
-    pointers[4] = pointer(offsetof(kernels::NllLossArgs, weight.data), read, *weight);
+  if (factors.defined()) {
+    args.weight = describe(factors);
+    pointers[4] = pointer(offsetof(kernels::NllLossArgs, weight.data), read, factors);
   }
   launch(family.get(input.scalar_type(), device), device, args, pointers);
 }
@@ -114,8 +120,8 @@ struct NllLossBackwardImpl : at::meta::structured_nll_loss_backward {
   }
 };
 
-using NllLoss = Structured<NllLossImpl, "aten::nll_loss_forward", 2>;
-using NllLossBackward = Structured<NllLossBackwardImpl, "aten::nll_loss_backward">;
+using NllLoss = Structured<NllLossImpl, "aten::nll_loss_forward.output", 2>;
+using NllLossBackward = Structured<NllLossBackwardImpl, "aten::nll_loss_backward.grad_input">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("nll_loss_forward", NllLoss::functional);

@@ -80,12 +80,13 @@ at::Tensor& gluBackwardOut(const at::Tensor& grad, const at::Tensor& self, int64
   const auto size = self.size(wrapped);
   TORCH_CHECK(size % 2 == 0, "Halving dimension must be even, but dimension ", wrapped, " is size ", size);
   at::native::resize_output(gradInput, self.sizes());
-  const auto first = self.narrow(wrapped, 0, size / 2);
-  const auto second = self.narrow(wrapped, size / 2, size / 2);
+  const auto input = apartFrom(gradInput, self), seed = apartFrom(gradInput, grad); // for the second half
+  const auto first = input.narrow(wrapped, 0, size / 2);
+  const auto second = input.narrow(wrapped, size / 2, size / 2);
   auto gradFirst = gradInput.narrow(wrapped, 0, size / 2);
   auto gradSecond = gradInput.narrow(wrapped, size / 2, size / 2);
-  launchInto(kGlu, gradFirst, {grad, second});
-  launchInto(kGluSecond, gradSecond, {grad, first, second});
+  launchInto(kGlu, gradFirst, {seed, second});
+  launchInto(kGluSecond, gradSecond, {seed, first, second});
   return gradInput;
 }
 

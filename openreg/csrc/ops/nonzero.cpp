@@ -82,9 +82,7 @@ at::Tensor nonzero(const at::Tensor& self) {
 // LITERALINCLUDE END: NONZERO
 
 at::Tensor& nonzeroOut(const at::Tensor& self, at::Tensor& out) {
-  SameDevice check("aten::nonzero");
-  check.next(self);
-  check.next(out);
+  SameDevice("aten::nonzero.out").all(self, out);
   TORCH_CHECK(
       out.scalar_type() == at::kLong, "nonzero: Expected out tensor to have scalar type Long but got scalar type ",
       out.scalar_type());
@@ -105,11 +103,7 @@ at::Tensor nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fillValue
 }
 
 at::Tensor& nonzeroStaticOut(const at::Tensor& self, int64_t size, int64_t fillValue, at::Tensor& out) {
-  SameDevice check("aten::nonzero_static");
-  check.next(self);
-  check.next(size);
-  check.next(fillValue);
-  check.next(out);
+  SameDevice("aten::nonzero_static.out").all(self, size, fillValue, out);
   TORCH_CHECK(
       out.scalar_type() == at::kLong,
       "nonzero_static: Expected out tensor to have scalar type Long but got scalar type ", out.scalar_type());

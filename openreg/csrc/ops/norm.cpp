@@ -36,11 +36,10 @@ void normKernel(at::TensorIterator& iter, const c10::Scalar& order) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_linalg_vector_norm_out, "aten::linalg_vector_norm">>(
+  implForms<Structured<at::native::structured_linalg_vector_norm_out, "aten::linalg_vector_norm.out">>(
       m, "linalg_vector_norm");
-  implForms<Structured<at::native::structured_norm_out, "aten::norm.ScalarOpt_dim">>(
-      m, "norm", {"ScalarOpt_dim", "out"});
-  implForms<Structured<at::native::structured_norm_dtype_out, "aten::norm.ScalarOpt_dim_dtype">>(
+  implForms<Structured<at::native::structured_norm_out, "aten::norm.out">>(m, "norm", {"ScalarOpt_dim", "out"});
+  implForms<Structured<at::native::structured_norm_dtype_out, "aten::norm.dtype_out">>(
       m, "norm", {"ScalarOpt_dim_dtype", "dtype_out"});
 }
 

@@ -31,13 +31,8 @@ Outputs findAlong(
     bool keepDim,
     at::Tensor& values,
     at::Tensor& indices) {
-  SameDevice check(kernel.name());
-  check.next(self);
-  check.next(values);
-  check.next(indices);
   dim = c10::maybe_wrap_dim(dim, self.dim());
   at::native::zero_numel_check_dims(self, dim, (std::string(kernel.name()) + "()").c_str());
-  at::assert_no_overlap(self, values);
   auto sizes = self.sizes().vec();
   if (!sizes.empty()) {
     sizes[dim] = 1;
@@ -57,9 +52,11 @@ Outputs findAlong(
 
 Outputs
 kthValueOut(const at::Tensor& self, int64_t k, int64_t dim, bool keepDim, at::Tensor& values, at::Tensor& indices) {
+  SameDevice("aten::kthvalue.values").all(self, k, dim, keepDim, values, indices);
   const auto wrapped = c10::maybe_wrap_dim(dim, self.dim());
   at::native::zero_numel_check_dims(self, wrapped, "kthvalue()");
   TORCH_CHECK(k > 0 && k <= (self.dim() > 0 ? self.size(wrapped) : 1), "selected index k out of range");
+  at::assert_no_overlap(self, values);
   kernels::SortArgs args{};
   args.k = k;
   return findAlong(kKthValue, args, self, dim, keepDim, values, indices);
@@ -67,6 +64,8 @@ kthValueOut(const at::Tensor& self, int64_t k, int64_t dim, bool keepDim, at::Te
 
 template <bool ignoresNan>
 Outputs medianOut(const at::Tensor& self, int64_t dim, bool keepDim, at::Tensor& values, at::Tensor& indices) {
+  SameDevice(ignoresNan ? "aten::nanmedian.dim_values" : "aten::median.dim_values")
+      .all(self, dim, keepDim, values, indices);
   kernels::SortArgs args{};
   args.ignoresNan = ignoresNan ? 1 : 0;
   return findAlong(kMedian, args, self, dim, keepDim, values, indices);
@@ -86,6 +85,7 @@ at::Tensor median(const at::Tensor& self) {
 }
 
 Outputs modeOut(const at::Tensor& self, int64_t dim, bool keepDim, at::Tensor& values, at::Tensor& indices) {
+  SameDevice("aten::mode.values").all(self, dim, keepDim, values, indices);
   return findAlong(kMode, {}, self, dim, keepDim, values, indices);
 }
 

@@ -82,9 +82,7 @@ c10::SmallVector<int64_t, 5> paddedSize(const at::Tensor& self, at::IntArrayRef 
 }
 
 at::Tensor& reflectOut(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-  SameDevice check("aten::reflection_pad2d");
-  check.next(self);
-  check.next(out);
+  SameDevice("aten::reflection_pad2d.out").all(self, padding, out);
   at::native::padding::check_valid_input<2>(self, padding);
   for (size_t i = 0; i < 2; ++i) {
     const auto size = self.size(-1 - static_cast<int64_t>(i));
@@ -108,12 +106,10 @@ at::Tensor reflect(const at::Tensor& self, at::IntArrayRef padding) {
   return reflectOut(self, padding, out);
 }
 
-template <const KernelFamily& family, int dims>
+template <Name schema, const KernelFamily& family, int dims>
 at::Tensor&
 backwardOut(const at::Tensor& gradOutput, const at::Tensor& self, at::IntArrayRef padding, at::Tensor& gradInput) {
-  SameDevice check("aten::replication_pad2d_backward");
-  check.next(gradOutput);
-  check.next(self);
+  SameDevice(schema.value).all(gradOutput, self, padding, gradInput);
   at::native::padding::check_valid_input<dims>(self, padding);
   const auto size = paddedSize(self, padding);
   TORCH_CHECK(
@@ -125,26 +121,33 @@ backwardOut(const at::Tensor& gradOutput, const at::Tensor& self, at::IntArrayRe
   return gradInput;
 }
 
-template <const KernelFamily& family, int dims>
+template <Name schema, const KernelFamily& family, int dims>
 at::Tensor backward(const at::Tensor& gradOutput, const at::Tensor& self, at::IntArrayRef padding) {
   auto gradInput = at::empty({0}, self.options());
-  return backwardOut<family, dims>(gradOutput, self, padding, gradInput); // NOLINT(readability-redundant-parentheses)
+  // NOLINTNEXTLINE(readability-redundant-parentheses)
+  return backwardOut<schema, family, dims>(gradOutput, self, padding, gradInput);
 }
 
-using Reflect1d = Structured<Pad<at::meta::structured_reflection_pad1d, kReflect>, "aten::reflection_pad1d">;
-using Reflect3d = Structured<Pad<at::meta::structured_reflection_pad3d, kReflect>, "aten::reflection_pad3d">;
-using Replicate1d = Structured<Pad<at::meta::structured_replication_pad1d, kReplicate>, "aten::replication_pad1d">;
-using Replicate2d = Structured<Pad<at::meta::structured_replication_pad2d, kReplicate>, "aten::replication_pad2d">;
-using Replicate3d = Structured<Pad<at::meta::structured_replication_pad3d, kReplicate>, "aten::replication_pad3d">;
+template <Name schema, const KernelFamily& family, int dims>
+void implBackward(torch::Library& m, const std::string& op) {
+  m.impl(op.c_str(), backward<schema, family, dims>);
+  m.impl((op + ".grad_input").c_str(), backwardOut<schema, family, dims>);
+}
+
+using Reflect1d = Structured<Pad<at::meta::structured_reflection_pad1d, kReflect>, "aten::reflection_pad1d.out">;
+using Reflect3d = Structured<Pad<at::meta::structured_reflection_pad3d, kReflect>, "aten::reflection_pad3d.out">;
+using Replicate1d = Structured<Pad<at::meta::structured_replication_pad1d, kReplicate>, "aten::replication_pad1d.out">;
+using Replicate2d = Structured<Pad<at::meta::structured_replication_pad2d, kReplicate>, "aten::replication_pad2d.out">;
+using Replicate3d = Structured<Pad<at::meta::structured_replication_pad3d, kReplicate>, "aten::replication_pad3d.out">;
 using Reflect1dBackward = Structured<
     PadBackward<at::meta::structured_reflection_pad1d_backward, kReflectBackward>,
-    "aten::reflection_pad1d_backward">;
+    "aten::reflection_pad1d_backward.grad_input">;
 using Reflect3dBackward = Structured<
     PadBackward<at::meta::structured_reflection_pad3d_backward, kReflectBackward>,
-    "aten::reflection_pad3d_backward">;
+    "aten::reflection_pad3d_backward.grad_input">;
 using Replicate1dBackward = Structured<
     PadBackward<at::meta::structured_replication_pad1d_backward, kReplicateBackward>,
-    "aten::replication_pad1d_backward">;
+    "aten::replication_pad1d_backward.grad_input">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Reflect1d>(m, "reflection_pad1d");
@@ -157,12 +160,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Replicate1dBackward>(m, "replication_pad1d_backward", {"", "grad_input"});
   m.impl("reflection_pad2d", reflect);
   m.impl("reflection_pad2d.out", reflectOut);
-  m.impl("reflection_pad2d_backward", backward<kReflectBackward, 2>);
-  m.impl("reflection_pad2d_backward.grad_input", backwardOut<kReflectBackward, 2>);
-  m.impl("replication_pad2d_backward", backward<kReplicateBackward, 2>);
-  m.impl("replication_pad2d_backward.grad_input", backwardOut<kReplicateBackward, 2>);
-  m.impl("replication_pad3d_backward", backward<kReplicateBackward, 3>);
-  m.impl("replication_pad3d_backward.grad_input", backwardOut<kReplicateBackward, 3>);
+  implBackward<"aten::reflection_pad2d_backward.grad_input", kReflectBackward, 2>(m, "reflection_pad2d_backward");
+  implBackward<"aten::replication_pad2d_backward.grad_input", kReplicateBackward, 2>(m, "replication_pad2d_backward");
+  implBackward<"aten::replication_pad3d_backward.grad_input", kReplicateBackward, 3>(m, "replication_pad3d_backward");
 }
 
 } // namespace

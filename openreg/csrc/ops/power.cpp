@@ -41,7 +41,8 @@ void powerOfKernel(at::TensorIteratorBase& iter, const c10::Scalar& exponent) {
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_pow_Tensor_Tensor_out>>(m, "pow", {"Tensor_Tensor", "Tensor_Tensor_out"});
   implForms<Structured<at::native::structured_pow_Tensor_Scalar_out>>(m, "pow", {"Tensor_Scalar", "Tensor_Scalar_out"});
-  implForms<Structured<at::native::structured_pow_Scalar_out, "aten::pow.Scalar">>(m, "pow", {"Scalar", "Scalar_out"});
+  implForms<Structured<at::native::structured_pow_Scalar_out, "aten::pow.Scalar_out">>(
+      m, "pow", {"Scalar", "Scalar_out"});
   m.impl("pow_.Scalar", Structured<at::native::structured_pow_Tensor_Scalar_out>::inplace);
   m.impl("pow_.Tensor", Structured<at::native::structured_pow_Tensor_Tensor_out>::inplace);
 }

@@ -20,13 +20,13 @@ at::Tensor countNonzero(const at::Tensor& self, at::IntArrayRef dim) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_all_out, "aten::all.dim">>(m, "all", {"dim", "out"});
-  implForms<Structured<at::native::structured_all_dims_out, "aten::all.dims">>(m, "all", {"dims", "dims_out"});
-  implForms<Structured<at::native::structured_all_all_out, "aten::all">>(m, "all", {"", "all_out"});
-  implForms<Structured<at::native::structured_any_out, "aten::any.dim">>(m, "any", {"dim", "out"});
-  implForms<Structured<at::native::structured_any_dims_out, "aten::any.dims">>(m, "any", {"dims", "dims_out"});
-  implForms<Structured<at::native::structured_any_all_out, "aten::any">>(m, "any", {"", "all_out"});
-  implForms<Structured<at::native::structured_prod_out, "aten::prod.dim_int">>(m, "prod", {"dim_int", "int_out"});
+  implForms<Structured<at::native::structured_all_out, "aten::all.out">>(m, "all", {"dim", "out"});
+  implForms<Structured<at::native::structured_all_dims_out, "aten::all.dims_out">>(m, "all", {"dims", "dims_out"});
+  implForms<Structured<at::native::structured_all_all_out, "aten::all.all_out">>(m, "all", {"", "all_out"});
+  implForms<Structured<at::native::structured_any_out, "aten::any.out">>(m, "any", {"dim", "out"});
+  implForms<Structured<at::native::structured_any_dims_out, "aten::any.dims_out">>(m, "any", {"dims", "dims_out"});
+  implForms<Structured<at::native::structured_any_all_out, "aten::any.all_out">>(m, "any", {"", "all_out"});
+  implForms<Structured<at::native::structured_prod_out, "aten::prod.int_out">>(m, "prod", {"dim_int", "int_out"});
   m.impl("prod", at::native::prod);
   m.impl("nansum", at::native::nansum);
   m.impl("nansum.out", at::native::nansum_out);

@@ -39,11 +39,7 @@ void huberBackward(at::TensorIterator& iter, const at::Scalar& norm, double delt
 using OptionalTensor = std::optional<at::Tensor>;
 
 /// What has no stub: the checks are those of PyTorch's functions.
-void checkArguments(const at::Tensor& self, const at::Tensor& target, const OptionalTensor& weight) {
-  SameDevice check("aten::binary_cross_entropy");
-  check.next(self);
-  check.next(target);
-  check.next(weight);
+void checkSizes(const at::Tensor& self, const at::Tensor& target) {
   TORCH_CHECK(
       self.sizes() == target.sizes(), "binary_cross_entropy: expected input and target of the same size, but got ",
       self.sizes(), " and ", target.sizes());
@@ -55,15 +51,17 @@ at::Tensor& binaryCrossEntropyOut(
     const OptionalTensor& weight,
     int64_t reduction,
     at::Tensor& out) {
-  checkArguments(self, target, weight);
+  SameDevice("aten::binary_cross_entropy.out").all(self, target, weight, reduction, out);
+  checkSizes(self, target);
   const c10::DeviceGuard guard(self.device());
+  const auto factors = apartFrom(out, weight.value_or(at::Tensor()));
   auto losses = reduction == at::Reduction::None ? out : at::empty({0}, self.options());
   {
     auto iter = at::TensorIterator::borrowing_binary_op(losses, self, target);
     launchElementwise(kBinaryCrossEntropy, iter);
   }
-  if (weight.has_value() && weight->defined()) {
-    losses.mul_(*weight);
+  if (factors.defined()) {
+    losses.mul_(factors);
   }
   if (reduction != at::Reduction::None) {
     const auto sum = reduction == at::Reduction::Mean ? losses.mean() : losses.sum();
@@ -86,8 +84,11 @@ at::Tensor& binaryCrossEntropyBackwardOut(
     const OptionalTensor& weight,
     int64_t reduction,
     at::Tensor& gradInput) {
-  checkArguments(self, target, weight);
+  SameDevice("aten::binary_cross_entropy_backward.grad_input")
+      .all(gradOutput, self, target, weight, reduction, gradInput);
+  checkSizes(self, target);
   const c10::DeviceGuard guard(self.device());
+  const auto factors = apartFrom(gradInput, weight.value_or(at::Tensor()));
   auto iter = at::TensorIteratorConfig()
                   .add_output(gradInput)
                   .add_const_input(gradOutput)
@@ -95,8 +96,8 @@ at::Tensor& binaryCrossEntropyBackwardOut(
                   .add_const_input(target)
                   .build();
   launchElementwise(kBinaryCrossEntropyBackward, iter);
-  if (weight.has_value() && weight->defined()) {
-    gradInput.mul_(*weight);
+  if (factors.defined()) {
+    gradInput.mul_(factors);
   }
   if (reduction == at::Reduction::Mean) {
     gradInput.div_(self.numel());

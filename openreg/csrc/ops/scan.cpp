@@ -92,8 +92,8 @@ void smallest(const at::Tensor& self, at::Tensor& values, at::Tensor& indices, i
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_cumsum_out, "aten::cumsum">>(m, "cumsum");
-  implForms<Structured<at::native::structured_cumprod_out, "aten::cumprod">>(m, "cumprod");
+  implForms<Structured<at::native::structured_cumsum_out, "aten::cumsum.out">>(m, "cumsum");
+  implForms<Structured<at::native::structured_cumprod_out, "aten::cumprod.out">>(m, "cumprod");
   m.impl("_logcumsumexp", at::native::_logcumsumexp_cpu);
   m.impl("_logcumsumexp.out", at::native::_logcumsumexp_out_cpu);
   m.impl("_cummax_helper", largest);

@@ -46,7 +46,7 @@ at::Tensor& searchOut(
         sorter.scalar_type());
   }
   const c10::DeviceGuard guard(boundaries.device());
-  resizeOutput(out, values.sizes(), {}, out.options());
+  resizeOutput(out, values.sizes(), {}, out.options().device(boundaries.device()));
   if (values.numel() == 0) {
     return out;
   }

@@ -72,8 +72,8 @@ struct LogSoftmaxBackwardImpl : at::meta::structured__log_softmax_backward_data 
   }
 };
 
-using LogSoftmax = Structured<LogSoftmaxImpl, "aten::_log_softmax">;
-using LogSoftmaxBackward = Structured<LogSoftmaxBackwardImpl, "aten::_log_softmax_backward_data">;
+using LogSoftmax = Structured<LogSoftmaxImpl, "aten::_log_softmax.out">;
+using LogSoftmaxBackward = Structured<LogSoftmaxBackwardImpl, "aten::_log_softmax_backward_data.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_log_softmax", LogSoftmax::functional);

@@ -26,8 +26,8 @@ struct SoftmaxBackward : at::meta::structured__softmax_backward_data {
 };
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<Softmax, "aten::_softmax">>(m, "_softmax");
-  implForms<Structured<SoftmaxBackward, "aten::_softmax_backward_data">>(m, "_softmax_backward_data", {"", "out"});
+  implForms<Structured<Softmax, "aten::_softmax.out">>(m, "_softmax");
+  implForms<Structured<SoftmaxBackward, "aten::_softmax_backward_data.out">>(m, "_softmax_backward_data", {"", "out"});
 }
 
 } // namespace

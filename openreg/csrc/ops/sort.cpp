@@ -3,6 +3,7 @@
 
 #include "ops/dtype.h"
 #include "ops/forms.h"
+#include "ops/structured_output.h"
 
 #include <kernels/pointers.h>
 
@@ -31,9 +32,10 @@ void launchSort(
   }
   // Rows one after the other: of the inputs as of the outputs, which may have to be copied then.
   const auto asRows = [dim](const at::Tensor& tensor) { return tensor.dim() == 0 ? tensor : tensor.movedim(dim, -1); };
-  const auto in = asRows(self).contiguous();
   const auto valueRows = asRows(values);
   const auto indexRows = asRows(indices);
+  // The kernel reads elements when it has written others.
+  const auto in = apartFrom(indexRows, apartFrom(valueRows, asRows(self).contiguous()));
   const auto made = [](const at::Tensor& rows) {
     return rows.is_contiguous() ? rows : at::empty(rows.sizes(), rows.options(), at::MemoryFormat::Contiguous);
   };
@@ -93,10 +95,10 @@ struct TopkImpl : at::meta::structured_topk {
 };
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  using Sort = Structured<at::native::structured_sort_stable_out, "aten::sort", 2>;
+  using Sort = Structured<at::native::structured_sort_stable_out, "aten::sort.values_stable", 2>;
   m.impl("sort.stable", Sort::functional);
   m.impl("sort.values_stable", Sort::out);
-  using Topk = Structured<TopkImpl, "aten::topk", 2>;
+  using Topk = Structured<TopkImpl, "aten::topk.values", 2>;
   m.impl("topk", Topk::functional);
   m.impl("topk.values", Topk::out);
 }

@@ -163,7 +163,8 @@ struct Name {
  * The class is one that PyTorch ships whole, meta and impl, if its impl calls a stub (then register a kernel for the
  * stub); or one of yours that derives from `at::meta::structured_...` and has an impl of its own.
  * @tparam S The class.
- * @tparam name The operator's name, for errors. Classes built on TensorIterator need none: it compares devices itself.
+ * @tparam name Schema of the out form, for errors: it has the names of all arguments. Classes built on TensorIterator
+ * need none: it compares devices itself.
  * @tparam Outputs How many tensors the operator returns.
  */
 template <
@@ -181,7 +182,7 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
   template <class T>
   using Argument = Dispatched<T>::Type;
   static constexpr bool kIterates = std::is_base_of_v<at::TensorIteratorBase, S>;
-  static_assert(kIterates || sizeof(name.value) > 1, "name the operator: Structured<Class, \"aten::mm\">");
+  static_assert(kIterates || sizeof(name.value) > 1, "name the operator: Structured<Class, \"aten::mm.out\">");
 
   template <class Self, class... Rest>
   struct InPlace {
@@ -230,8 +231,7 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
   template <class... T>
   static void checkDevices(const T&... arguments) {
     if constexpr (!kIterates) {
-      SameDevice check(name.value);
-      (check.next(arguments), ...);
+      SameDevice(name.value).all(arguments...);
     }
   }
 };

@@ -4,9 +4,14 @@
 #include "memory/allocator.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/op_registration/adaption.h>
 #include <ATen/native/Resize.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
 
 namespace openreg {
 
@@ -52,17 +57,24 @@ void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::Tenso
 }
 // LITERALINCLUDE END: RESIZE OUTPUT
 
+// LITERALINCLUDE START: APART
+at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input) {
+  // Of tensors with gaps PyTorch can't say whether they meet; then they count as if they did.
+  const bool meet = output.defined() && input.defined() && output.is_alias_of(input) &&
+                    at::get_overlap_status(output, input) != at::MemOverlapStatus::No;
+  return meet ? input.clone() : input;
+}
+// LITERALINCLUDE END: APART
+
 // LITERALINCLUDE START: SAME DEVICE FAILS
 void SameDevice::fail(const at::Tensor& argument) const {
   // Only who has failed pays for looking up what the argument is called.
-  const std::string op(op_);
-  const auto dot = op.find('.');
-  const auto overload = dot == std::string::npos ? "" : op.substr(dot + 1);
-  const auto found = c10::Dispatcher::singleton().findSchemaOrThrow(op.substr(0, dot).c_str(), overload.c_str());
-  // The outputs of the .out form come behind the arguments that the functional form has.
-  const auto& arguments = found.schema().arguments();
-  const auto* name = count_ <= arguments.size() ? arguments[count_ - 1].name().c_str() : "out";
-  c10::impl::common_device_check_failure(*common_, argument, op_, name);
+  const std::string_view schema(op_);
+  const auto dot = std::min(schema.find('.'), schema.size());
+  const std::string op(schema.substr(0, dot)), overload(schema.substr(std::min(dot + 1, schema.size())));
+  const auto found = c10::Dispatcher::singleton().findSchemaOrThrow(op.c_str(), overload.c_str());
+  const auto& name = found.schema().arguments().at(count_ - 1).name();
+  c10::impl::common_device_check_failure(*common_, argument, op.c_str(), name.c_str());
 }
 // LITERALINCLUDE END: SAME DEVICE FAILS
 

@@ -21,16 +21,29 @@ void resizeOutput(
 
 /** @brief Checks that a result fits the tensor that is changed in place. @throws c10::Error if it does not. */
 void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
+
+/** @brief An input as it is before `output` is written: a copy if they share memory, as after `sort(x, out=(x, i))`. */
+at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input);
 // LITERALINCLUDE END: STRUCTURED OUTPUT
 
 // LITERALINCLUDE START: SAME DEVICE
 /** @brief Checks that the tensors among an operator's arguments are on one device. Undefined ones don't count. */
 class SameDevice {
  public:
-  /** @param op Name of the operator in the dispatcher: "aten::mm". */
+  /** @param op Schema of the operator in the dispatcher, of the out form if it has one: "aten::mm.out". */
   explicit SameDevice(const char* op) : op_(op) {}
 
-  /** @brief Looks at the next argument. @throws c10::Error that names the operator, the argument and the devices. */
+  /**
+   * @brief Looks at the arguments, all that the schema has and in its order: it says what they are called. Outputs of
+   * a functional form are left out.
+   * @throws c10::Error that names the operator, the argument and the devices.
+   */
+  template <class... T>
+  void all(const T&... arguments) {
+    (next(arguments), ...);
+  }
+
+  /** @brief Looks at the next argument. */
   void next(const at::Tensor& argument) {
     ++count_;
     if (argument.defined() && common_.value_or(argument.device()) != argument.device()) {

@@ -21,8 +21,8 @@ void meanKernel(at::TensorIterator& iter) {
   launchReduce(kMean, iter);
 }
 
-using Sum = Structured<at::native::structured_sum_out, "aten::sum.dim_IntList">;
-using Mean = Structured<at::native::structured_mean_out, "aten::mean.dim">;
+using Sum = Structured<at::native::structured_sum_out, "aten::sum.IntList_out">;
+using Mean = Structured<at::native::structured_mean_out, "aten::mean.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("sum.dim_IntList", Sum::functional);

@@ -63,9 +63,7 @@ at::Tensor expandMask(const at::Tensor& self, const at::Tensor& mask, std::optio
 
 at::Tensor maskedSoftmax(
     const at::Tensor& self, const at::Tensor& mask, std::optional<int64_t> dim, std::optional<int64_t> maskType) {
-  SameDevice check("aten::_masked_softmax");
-  check.next(self);
-  check.next(mask);
+  SameDevice("aten::_masked_softmax.out").all(self, mask);
   const c10::DeviceGuard guard(self.device());
   const auto open = self.masked_fill(expandMask(self, mask, maskType), -std::numeric_limits<double>::infinity());
   return at::_softmax(open, dim.value_or(self.dim() - 1), /*half_to_float=*/false);
@@ -85,9 +83,7 @@ splitHeads(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads) {
   TORCH_CHECK(
       qkv.size(2) % (3 * heads) == 0, "_transform_bias_rescale_qkv: expected rows of 3 times ", heads, " parts, ",
       "but got ", qkv.size(2), " numbers");
-  SameDevice check("aten::_transform_bias_rescale_qkv");
-  check.next(qkv);
-  check.next(bias);
+  SameDevice("aten::_transform_bias_rescale_qkv.out").all(qkv, bias);
   const c10::DeviceGuard guard(qkv.device());
   const auto perHead = qkv.size(2) / 3 / heads;
   const auto parts =
@@ -110,7 +106,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_masked_softmax", maskedSoftmax);
   m.impl("_masked_softmax_backward", maskedSoftmaxBackward);
   m.impl("_nested_tensor_from_mask_left_aligned", canBeNested);
-  implForms<Structured<AddedProductActivation, "aten::_addmm_activation">>(m, "_addmm_activation", {"", "out"});
+  implForms<Structured<AddedProductActivation, "aten::_addmm_activation.out">>(m, "_addmm_activation", {"", "out"});
 }
 
 } // namespace

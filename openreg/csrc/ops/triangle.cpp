@@ -125,8 +125,8 @@ at::Tensor& eyeOut(int64_t rows, at::Tensor& out) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<TrilImpl, "aten::tril">>(m, "tril");
-  implForms<Structured<TriuImpl, "aten::triu">>(m, "triu");
+  implForms<Structured<TrilImpl, "aten::tril.out">>(m, "tril");
+  implForms<Structured<TriuImpl, "aten::triu.out">>(m, "triu");
   m.impl("tril_indices", trilIndices);
   m.impl("triu_indices", triuIndices);
   m.impl("eye.out", eyeOut);

@@ -53,9 +53,7 @@ at::Tensor& im2colOut(
     at::IntArrayRef padding,
     at::IntArrayRef stride,
     at::Tensor& out) {
-  SameDevice check("aten::im2col");
-  check.next(self);
-  check.next(out);
+  SameDevice("aten::im2col.out").all(self, size, dilation, padding, stride, out);
   checkPairs({{"kernel_size", size}, {"dilation", dilation}, {"padding", padding}, {"stride", stride}});
   at::native::im2col_shape_check(
       self, at::Tensor(), size[0], size[1], dilation[0], dilation[1], padding[0], padding[1], stride[0], stride[1]);
@@ -90,9 +88,7 @@ at::Tensor& col2imOut(
     at::IntArrayRef padding,
     at::IntArrayRef stride,
     at::Tensor& out) {
-  SameDevice check("aten::col2im");
-  check.next(self);
-  check.next(out);
+  SameDevice("aten::col2im.out").all(self, imageSize, size, dilation, padding, stride, out);
   checkPairs(
       {{"output_size", imageSize},
        {"kernel_size", size},

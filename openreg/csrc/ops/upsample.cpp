@@ -132,7 +132,8 @@ struct AlignedBackward : Meta {
 };
 
 template <
-    Name name,
+    Name schema,
+    Name backwardSchema,
     template <class, Interpolation, class...> class Forward,
     template <class, Interpolation, class...> class Backward,
     class Meta,
@@ -140,14 +141,15 @@ template <
     Interpolation interpolation,
     class... F>
 void implUpsample(torch::Library& m, const std::string& op) {
-  implForms<Structured<Forward<Meta, interpolation, F...>, name>>(m, op);
-  implForms<Structured<Backward<MetaBackward, interpolation, F...>, name>>(m, op + "_backward", {"", "grad_input"});
+  implForms<Structured<Forward<Meta, interpolation, F...>, schema>>(m, op);
+  using Derivative = Structured<Backward<MetaBackward, interpolation, F...>, backwardSchema>;
+  implForms<Derivative>(m, op + "_backward", {"", "grad_input"});
 }
 
 #define OPENREG_UPSAMPLE(op, kind, interpolation, ...)                                                                 \
   implUpsample<                                                                                                        \
-      "aten::" #op, kind, kind##Backward, at::meta::structured_##op, at::meta::structured_##op##_backward,             \
-      Interpolation::interpolation, __VA_ARGS__>(m, #op)
+      "aten::" #op ".out", "aten::" #op "_backward.grad_input", kind, kind##Backward, at::meta::structured_##op,       \
+      at::meta::structured_##op##_backward, Interpolation::interpolation, __VA_ARGS__>(m, #op)
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   OPENREG_UPSAMPLE(upsample_nearest1d, Plain, Nearest, Factor);

@@ -17,18 +17,17 @@ struct AddedVectorProduct : at::meta::structured_addmv {
       const at::Scalar& beta,
       const at::Scalar& alpha,
       const at::Tensor& out) {
+    const auto matrix = apartFrom(out, mat), vector = apartFrom(out, vec); // before `out` gets what is added
     if (!beta.equal(0) && !out.is_same(self)) {
       out.copy_(self.expand(out.sizes()));
     }
-    multiplyMatrices(out.unsqueeze(1), mat, vec.unsqueeze(1), beta, alpha);
+    multiplyMatrices(out.unsqueeze(1), matrix, vector.unsqueeze(1), beta, alpha);
   }
 };
-using Addmv = Structured<AddedVectorProduct, "aten::addmv">;
+using Addmv = Structured<AddedVectorProduct, "aten::addmv.out">;
 
 at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
-  SameDevice check("aten::dot");
-  check.next(self);
-  check.next(other);
+  SameDevice("aten::dot.out").all(self, other);
   TORCH_CHECK(
       self.dim() == 1 && other.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", other.dim(),
       "D tensors");

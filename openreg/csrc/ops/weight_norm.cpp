@@ -24,9 +24,7 @@ at::Tensor sumExcept(const at::Tensor& tensor, int64_t dim) {
 }
 
 TwoTensors weightNorm(const at::Tensor& direction, const at::Tensor& length, int64_t dim) {
-  SameDevice check("aten::_weight_norm_interface");
-  check.next(direction);
-  check.next(length);
+  SameDevice("aten::_weight_norm_interface.out").all(direction, length);
   const c10::DeviceGuard guard(direction.device());
   const auto norms = at::norm_except_dim(direction, 2, dim);
   return {direction.mul(length.div(norms)), norms};
@@ -38,11 +36,7 @@ TwoTensors weightNormBackward(
     const at::Tensor& length,
     const at::Tensor& norms,
     int64_t dim) {
-  SameDevice check("aten::_weight_norm_interface_backward");
-  check.next(grad);
-  check.next(direction);
-  check.next(length);
-  check.next(norms);
+  SameDevice("aten::_weight_norm_interface_backward.out").all(grad, direction, length, norms);
   const c10::DeviceGuard guard(grad.device());
   const auto gradLength = sumExcept(grad.mul(direction), dim).div(norms);
   // The part of the gradient along the direction changes nothing: the length is another parameter.
