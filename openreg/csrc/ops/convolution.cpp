@@ -1,5 +1,6 @@
 // Convolutions and their gradients, of one to three dimensions.
 #include "ops/arrays.h"
+#include "ops/count.h"
 #include "ops/structured_output.h"
 #include "ops/window.h"
 
@@ -69,6 +70,10 @@ describe(const at::Tensor& image, const at::Tensor& weight, const at::Tensor& re
   args.window = describeWindow(
       image.dim() - 2, image.sizes(), result.sizes(), weight.sizes().slice(2), geometry.stride, geometry.padding,
       geometry.dilation);
+  checkCount("convolution", "elements of a channel", kernels::product(args.window.image));
+  checkCount("convolution", "positions of the window", kernels::product(args.window.result));
+  checkCount("convolution", "elements of a filter", args.channels * kernels::product(args.window.size));
+  checkCount("convolution", "filters", args.filters);
   return args;
 }
 
@@ -122,10 +127,7 @@ at::Tensor convolution(
     bool transposed,
     at::IntArrayRef outputPadding,
     int64_t groups) {
-  SameDevice check("aten::convolution_overrideable");
-  check.next(input);
-  check.next(weight);
-  check.next(bias);
+  SameDevice("aten::convolution_overrideable.out").all(input, weight, bias);
   checkTypes(input, weight, bias);
   const c10::DeviceGuard guard(input.device());
   const Geometry geometry{stride, padding, dilation, groups};
@@ -150,10 +152,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
     at::IntArrayRef /*outputPadding*/,
     int64_t groups,
     std::array<bool, 3> outputMask) {
-  SameDevice check("aten::convolution_backward_overrideable");
-  check.next(gradOutput);
-  check.next(input);
-  check.next(weight);
+  SameDevice("aten::convolution_backward_overrideable.out").all(gradOutput, input, weight);
   checkTypes(input, weight, gradOutput);
   const c10::DeviceGuard guard(input.device());
   const Geometry geometry{stride, padding, dilation, groups};

@@ -1,6 +1,7 @@
 // Matrix products on the device.
 #include "ops/matmul.h"
 
+#include "ops/count.h"
 #include "ops/dtype.h"
 #include "ops/kernel_family.h"
 #include "ops/scalar.h"
@@ -19,12 +20,16 @@ namespace {
 const KernelFamily kGemm("gemm");
 
 // LITERALINCLUDE START: MATRIX LAYOUT
-/// Whether a matrix is what the vendor's library takes: its rows, or its columns, in one piece each and apart.
+/// Whether a matrix is what the vendor's library takes: its rows, or its columns, in one piece each and apart, but not
+/// farther than the library counts.
 bool isPlain(const at::Tensor& matrix) {
   const auto rows = matrix.size(-2), columns = matrix.size(-1);
   const auto rowStride = matrix.stride(-2), columnStride = matrix.stride(-1);
-  const bool byRows = (columns == 1 || columnStride == 1) && (rows == 1 || rowStride >= columns);
-  const bool byColumns = (rows == 1 || rowStride == 1) && (columns == 1 || columnStride >= rows);
+  const auto areApart = [](int64_t lines, int64_t distance, int64_t length) {
+    return lines == 1 || (distance >= length && distance <= kLargestCount);
+  };
+  const bool byRows = (columns == 1 || columnStride == 1) && areApart(rows, rowStride, columns);
+  const bool byColumns = (rows == 1 || rowStride == 1) && areApart(columns, columnStride, rows);
   return byRows || byColumns;
 }
 
@@ -36,10 +41,9 @@ at::Tensor plain(const at::Tensor& matrix) {
 // LITERALINCLUDE END: MATRIX LAYOUT
 
 kernels::Matrix describe(const at::Tensor& matrix) {
-  const auto columnStride = matrix.size(-1) == 1 ? 1 : matrix.stride(-1); // of one column it is any number
-  return {
-      const_cast<void*>(matrix.const_data_ptr()), matrix.stride(-2), columnStride,
-      matrix.dim() == 3 ? matrix.stride(0) : 0};
+  // The stride of one row, or of one column, is any number: nobody goes that far.
+  const auto stride = [&](int64_t dim) { return matrix.size(dim) == 1 ? 1 : matrix.stride(dim); };
+  return {const_cast<void*>(matrix.const_data_ptr()), stride(-2), stride(-1), matrix.dim() == 3 ? matrix.stride(0) : 0};
 }
 
 orPointerArg pointer(size_t offset, uint32_t access, const at::Tensor& matrix) {
@@ -97,6 +101,11 @@ void multiplyMatrices(
   if (a.size(-1) == 0) { // a sum of nothing
     readsOut ? out.mul_(beta) : out.zero_();
     return;
+  }
+  if (!at::isIntegralType(out.scalar_type(), true)) { // those are multiplied by a kernel that counts in 64 bits
+    checkCount("matmul", "rows", out.size(-2));
+    checkCount("matmul", "columns", out.size(-1));
+    checkCount("matmul", "factors of an element", a.size(-1));
   }
   const auto wide = at::toOpMathType(out.scalar_type());
   // A layout that the library cannot write, or memory that it would read while it writes, or half precision.

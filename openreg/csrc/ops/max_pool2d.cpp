@@ -21,7 +21,7 @@ struct MaxPool2d : at::meta::structured_max_pool2d_with_indices {
       bool /*ceilMode*/,
       const at::Tensor& out,
       const at::Tensor& indices) {
-    launchPool(kMaxPool, describePool(2, self, out, size, stride, padding, dilation), self, out, indices);
+    launchPool(kMaxPool, describeNumberedPool(2, self, out, size, stride, padding, dilation), self, out, indices);
   }
 };
 
@@ -41,8 +41,8 @@ struct MaxPool2dBackward : at::meta::structured_max_pool2d_with_indices_backward
   }
 };
 
-using Pool2d = Structured<MaxPool2d, "aten::max_pool2d_with_indices", 2>;
-using Pool2dBackward = Structured<MaxPool2dBackward, "aten::max_pool2d_with_indices_backward">;
+using Pool2d = Structured<MaxPool2d, "aten::max_pool2d_with_indices.out", 2>;
+using Pool2dBackward = Structured<MaxPool2dBackward, "aten::max_pool2d_with_indices_backward.grad_input">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Pool2d>(m, "max_pool2d_with_indices");

@@ -68,15 +68,12 @@ std::tuple<at::Tensor&, at::Tensor&> maxPool3dOut(
     bool ceilMode,
     at::Tensor& out,
     at::Tensor& indices) {
-  SameDevice check("aten::max_pool3d_with_indices");
-  check.next(self);
-  check.next(out);
-  check.next(indices);
+  SameDevice("aten::max_pool3d_with_indices.out").all(self, size, stride, padding, dilation, ceilMode, out, indices);
   const auto shape = checkShapes3d(self, size, stride, padding, dilation, ceilMode);
   const c10::DeviceGuard guard(self.device());
   resizeOutput(out, shape, {}, self.options());
   resizeOutput(indices, shape, {}, self.options().dtype(at::kLong));
-  launchPool(kMaxPool, describePool(3, self, out, size, stride, padding, dilation), self, out, indices);
+  launchPool(kMaxPool, describeNumberedPool(3, self, out, size, stride, padding, dilation), self, out, indices);
   return {out, indices};
 }
 
@@ -103,9 +100,8 @@ at::Tensor& maxPool3dBackwardOut(
     bool ceilMode,
     const at::Tensor& indices,
     at::Tensor& gradInput) {
-  SameDevice check("aten::max_pool3d_with_indices_backward");
-  check.next(gradOutput);
-  check.next(self);
+  SameDevice("aten::max_pool3d_with_indices_backward.grad_input")
+      .all(gradOutput, self, size, stride, padding, dilation, ceilMode, indices, gradInput);
   const auto shape = checkShapes3d(self, size, stride, padding, dilation, ceilMode);
   TORCH_CHECK(
       gradOutput.sizes() == shape && indices.sizes() == shape,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/arrays.h"
+#include "ops/count.h"
 #include "ops/window.h"
 
 #include <kernels/pooling.h>
@@ -51,6 +52,22 @@ inline kernels::PoolArgs describePool(
   kernels::PoolArgs args{};
   args.window = describeWindow(dims, image.sizes(), result.sizes(), size, stride, padding, dilation);
   args.planes = planesOf(image, kernels::product(args.window.image));
+  return args;
+}
+
+/** @brief The same for a kernel that numbers the elements of a plane: of floats in 32 bits, as wide as they are. */
+inline kernels::PoolArgs describeNumberedPool(
+    int64_t dims,
+    const at::Tensor& image,
+    const at::Tensor& result,
+    at::IntArrayRef size,
+    at::IntArrayRef stride,
+    at::IntArrayRef padding,
+    at::IntArrayRef dilation) {
+  const auto args = describePool(dims, image, result, size, stride, padding, dilation);
+  if (arrayType(image.scalar_type()) == at::kFloat) {
+    checkCount("max_pool", "elements of a plane", kernels::product(args.window.image));
+  }
   return args;
 }
 
