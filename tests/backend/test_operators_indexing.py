@@ -394,3 +394,44 @@ def test_tensors_of_another_device_are_refused(device: str, other_device: str) -
 def test_indices_of_a_triangle_are_integers_or_refused_by_their_own_name(device: str, name: str) -> None:
     with pytest.raises(NotImplementedError, match=rf'"{name}" not implemented for \'Float\''):
         getattr(torch, name)(3, 3, dtype=torch.float32, device=device)
+
+
+# Of three rows with no columns, or of no rows with three columns.
+BEYOND: dict[str, Function] = {
+    "index_select": lambda x: x.index_select(0, torch.zeros(1, dtype=torch.long, device=x.device)),
+    "index_select, of none": lambda x: x.index_select(0, torch.zeros(0, dtype=torch.long, device=x.device)),
+    "index_select, the other": lambda x: x.index_select(1, torch.zeros(2, dtype=torch.long, device=x.device)),
+    "gather": lambda x: x.gather(0, torch.zeros(1, x.size(1), dtype=torch.long, device=x.device)),
+    "scatter": lambda x: x.scatter(0, torch.zeros(1, x.size(1), dtype=torch.long, device=x.device), 1.0),
+    "take": lambda x: x.take(torch.zeros(1, dtype=torch.long, device=x.device)),
+    "indexing": lambda x: x[torch.zeros(1, dtype=torch.long, device=x.device)],
+    "embedding": lambda x: torch.nn.functional.embedding(torch.zeros(1, dtype=torch.long, device=x.device), x),
+    "index_add": lambda x: x.index_add(
+        0, torch.zeros(1, dtype=torch.long, device=x.device), torch.ones(1, x.size(1), device=x.device)
+    ),
+    "index_copy": lambda x: x.index_copy(
+        0, torch.zeros(1, dtype=torch.long, device=x.device), torch.ones(1, x.size(1), device=x.device)
+    ),
+}
+
+
+def refusal(function: Function, x: torch.Tensor) -> Exception | None:
+    """What a call raises."""
+    try:
+        function(x)
+    except (RuntimeError, IndexError) as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)], ids=str)
+@pytest.mark.parametrize("case", BEYOND)
+def test_indices_into_an_empty_dimension_are_refused_as_on_the_cpu(
+    case: str, shape: tuple[int, int], device: str
+) -> None:
+    x = torch.ones(shape)
+    error = refusal(BEYOND[case], x)
+    assert type(refusal(BEYOND[case], x.to(device))) is type(error)
+    if error is None:
+        torch.testing.assert_close(BEYOND[case](x.to(device)).cpu(), BEYOND[case](x))
+    torch.openreg.synchronize(device)

@@ -381,3 +381,17 @@ def test_a_network_trains_as_on_the_cpu_and_without_it(device: str, kind: Callab
             losses[-1].append(loss.item())
     assert losses[0][-1] < 0.9 * losses[0][0]
     assert losses[1] == pytest.approx(losses[0], rel=1e-2)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "channels_last", "permuted", "every other"])
+def test_channels_are_shuffled_in_any_layout(device: str, layout: str) -> None:
+    x = torch.arange(64.0).view(2, 4, 4, 2)
+    x = {
+        "contiguous": x,
+        "channels_last": x.to(memory_format=torch.channels_last),
+        "permuted": x.permute(3, 2, 1, 0),
+        "every other": x[:, :, ::2],
+    }[layout]
+    expected, actual = F.channel_shuffle(x, 2), F.channel_shuffle(x.to(device), 2)
+    assert torch.equal(actual.cpu(), expected)
+    assert actual.stride() == expected.stride()

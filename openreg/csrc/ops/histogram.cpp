@@ -24,9 +24,7 @@ const Kernel kRepeat("repeat_interleave");
 /// Waits for the largest number, which decides the shape.
 at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& maybeWeights, int64_t minLength) {
   const auto weights = maybeWeights.value_or(at::Tensor());
-  SameDevice check("aten::bincount");
-  check.next(self);
-  check.next(weights);
+  SameDevice("aten::bincount.out").all(self, weights);
   TORCH_CHECK(minLength >= 0, "minlength should be >= 0");
   const bool isVector = self.dim() == 1 && at::isIntegralType(self.scalar_type(), true);
   TORCH_CHECK(isVector, "bincount only supports 1-d non-negative integral inputs.");
@@ -50,16 +48,15 @@ at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& may
 
 at::Tensor&
 histcOut(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at::Scalar& upper, at::Tensor& out) {
-  SameDevice check("aten::histc");
-  check.next(self);
-  check.next(out);
+  SameDevice("aten::histc.out").all(self, bins, lower, upper, out);
   TORCH_CHECK(bins > 0, "bins must be > 0, but got ", bins);
   TORCH_CHECK(
       self.scalar_type() == out.scalar_type(), "torch.histc: input tensor and hist tensor should have the same dtype,",
       " but got input ", self.scalar_type(), " and hist ", out.scalar_type());
   kernels::HistogramArgs args{};
-  args.lower = lower.to<double>();
-  args.upper = upper.to<double>();
+  const bool isSingle = arrayType(self.scalar_type()) == at::kFloat; // which may not hold what a double does
+  args.lower = isSingle ? lower.to<float>() : lower.to<double>();
+  args.upper = isSingle ? upper.to<float>() : upper.to<double>();
   TORCH_CHECK(
       std::isfinite(args.lower) && std::isfinite(args.upper), "torch.histc: range of [", args.lower, ", ", args.upper,
       "] is not finite");

@@ -22,7 +22,7 @@ using at::native::ReductionType;
 /// Combines slices of `source` with those of `result` that the indices name.
 void launchSlices(
     Indexing indexing, const at::Tensor& result, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
-  if (index.numel() == 0) {
+  if (index.numel() == 0 || result.numel() == 0) {
     return;
   }
   const auto slices = source.dim() == 0 ? source.unsqueeze(0) : source;
@@ -118,8 +118,8 @@ struct IndexReduceImpl : at::meta::structured_index_reduce {
 };
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<IndexAddImpl, "aten::index_add">>(m, "index_add");
-  implForms<Structured<IndexReduceImpl, "aten::index_reduce">>(m, "index_reduce");
+  implForms<Structured<IndexAddImpl, "aten::index_add.out">>(m, "index_add");
+  implForms<Structured<IndexReduceImpl, "aten::index_reduce.out">>(m, "index_reduce");
 }
 
 } // namespace

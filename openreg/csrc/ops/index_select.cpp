@@ -27,11 +27,7 @@ at::Tensor alongDim(const at::Tensor& index, int64_t dim, const at::Tensor& like
 }
 
 at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
-  SameDevice check("aten::index_select");
-  check.next(self);
-  check.next(dim);
-  check.next(index);
-  check.next(out);
+  SameDevice("aten::index_select.out").all(self, dim, index, out);
   dim = c10::maybe_wrap_dim(dim, self.dim());
   TORCH_CHECK_INDEX(index.dim() <= 1, "index_select(): Index is supposed to be a vector");
   TORCH_CHECK(
@@ -42,6 +38,9 @@ at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor
       "index_select(): Expected dtype int32 or int64 for index");
   TORCH_CHECK(
       self.scalar_type() == out.scalar_type(), "index_select(): self and result must have the same scalar type");
+  TORCH_CHECK(
+      self.dim() == 0 || self.size(dim) > 0 || index.numel() == 0,
+      "index_select(): self indexing axis dim should be positive");
   at::assert_no_internal_overlap(out);
   at::assert_no_overlap(out, self);
   at::assert_no_overlap(out, index);
@@ -68,11 +67,7 @@ at::Tensor& indexFillWithTensor(at::Tensor& self, int64_t dim, const at::Tensor&
   if (value.is_cpu()) {
     return at::native::index_fill_(self, dim, index, value.item());
   }
-  SameDevice check("aten::index_fill_");
-  check.next(self);
-  check.next(dim);
-  check.next(index);
-  check.next(value);
+  SameDevice("aten::index_fill_.int_Tensor").all(self, dim, index, value);
   TORCH_CHECK_INDEX(
       index.scalar_type() == at::kLong || index.scalar_type() == at::kInt,
       "index_fill_(): Expected dtype int32/int64 for index.");

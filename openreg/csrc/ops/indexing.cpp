@@ -113,6 +113,7 @@ void launchAlong(
   const auto rows = indexed.dim() == 0 ? indexed.unsqueeze(0) : indexed;
   const auto where = index.dim() == 0 ? index.unsqueeze(0) : index;
   dim = c10::maybe_wrap_dim(dim, rows.dim());
+  TORCH_CHECK(rows.size(dim) > 0 || where.numel() == 0, "index is out of bounds for dimension ", dim, " with size 0");
   auto strides = rows.strides().vec();
   strides[dim] = 0;
   const auto walked = rows.as_strided(where.sizes(), strides);

@@ -49,12 +49,17 @@ void isinKernel(const at::Tensor& elements, const at::Tensor& test, bool invert,
   out.copy_(invert ? at::ne(rows, others).all(-1) : at::eq(rows, others).any(-1));
 }
 
+/// What channel_shuffle calls. PyTorch's default takes views only.
+at::Tensor shuffleChannels(const at::Tensor& self, int64_t groups) {
+  const auto channels = self.size(1);
+  const auto parts = self.reshape({self.size(0), groups, channels / groups, -1});
+  return parts.transpose(1, 2).reshape(self.sizes()).contiguous(self.suggest_memory_format());
+}
+
 /// Scales the rows that are looked up and longer than the limit. All rows are measured, so that nobody has to wait for
 /// the indices.
 at::Tensor& embeddingRenorm(at::Tensor& self, const at::Tensor& indices, double limit, double p) {
-  SameDevice check("aten::embedding_renorm_");
-  check.next(self);
-  check.next(indices);
+  SameDevice("aten::embedding_renorm_").all(self, indices);
   TORCH_CHECK(self.dim() == 2, "embedding_renorm_: expected a matrix, but got a tensor of size ", self.sizes());
   at::checkScalarTypes("embedding_renorm_", at::TensorArg(indices, "indices", 2), {at::kLong, at::kInt});
   const auto lengths = at::linalg_vector_norm(self, p, 1, true);
@@ -81,17 +86,18 @@ void complexKernel(at::TensorIterator& iter) {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   using namespace at::native;
-  implForms<Structured<structured_linalg_cross_out, "aten::linalg_cross">>(m, "linalg_cross");
-  implForms<Structured<structured_renorm_out, "aten::renorm">>(m, "renorm");
-  implForms<Structured<structured_isin_Tensor_Tensor_out, "aten::isin">>(
+  implForms<Structured<structured_linalg_cross_out, "aten::linalg_cross.out">>(m, "linalg_cross");
+  implForms<Structured<structured_renorm_out, "aten::renorm.out">>(m, "renorm");
+  implForms<Structured<structured_isin_Tensor_Tensor_out, "aten::isin.Tensor_Tensor_out">>(
       m, "isin", {"Tensor_Tensor", "Tensor_Tensor_out"});
-  implForms<Structured<structured_isin_Tensor_Scalar_out, "aten::isin">>(
+  implForms<Structured<structured_isin_Tensor_Scalar_out, "aten::isin.Tensor_Scalar_out">>(
       m, "isin", {"Tensor_Scalar", "Tensor_Scalar_out"});
-  implForms<Structured<structured_isin_Scalar_Tensor_out, "aten::isin">>(
+  implForms<Structured<structured_isin_Scalar_Tensor_out, "aten::isin.Scalar_Tensor_out">>(
       m, "isin", {"Scalar_Tensor", "Scalar_Tensor_out"});
   m.impl("trace", trace);
   m.impl("embedding_renorm_", embeddingRenorm);
   m.impl("channel_shuffle", channel_shuffle);
+  m.impl("native_channel_shuffle", shuffleChannels);
   m.impl("complex.out", complex_out);
   m.impl("polar.out", polar_out);
 }

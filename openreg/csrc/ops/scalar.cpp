@@ -13,9 +13,39 @@ size_t put(unsigned char* to, const c10::Scalar& value) {
   return sizeof(C);
 }
 
+/// Elements of narrow types are computed in wider ones, which hold more numbers; PyTorch takes those of the narrow one.
+void checkRange(const c10::Scalar& value, kernels::DType dtype) {
+  switch (dtype) {
+    case kernels::DType::UInt8:
+      (void)value.to<uint8_t>();
+      break;
+    case kernels::DType::Int8:
+      (void)value.to<int8_t>();
+      break;
+    case kernels::DType::Int16:
+      (void)value.to<int16_t>();
+      break;
+    case kernels::DType::Int32:
+      (void)value.to<int32_t>();
+      break;
+    case kernels::DType::UInt16:
+      (void)value.to<uint16_t>();
+      break;
+    case kernels::DType::UInt32:
+      (void)value.to<uint32_t>();
+      break;
+    case kernels::DType::Half:
+      (void)value.to<c10::Half>();
+      break;
+    default:
+      break;
+  }
+}
+
 } // namespace
 
 size_t putScalar(unsigned char* to, const c10::Scalar& value, kernels::DType dtype) {
+  checkRange(value, dtype);
   switch (kernels::computeTypeOf(dtype)) {
     case kernels::ComputeType::Bool:
       return put<bool>(to, value);
