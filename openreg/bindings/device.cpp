@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include "device/device.h"
+#include "device/reset.h"
 
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/utils/device_lazy_init.h>
@@ -35,6 +36,7 @@ const Binding device([](pybind11::module_& module) {
   module.def("_set_device", torch::wrap_pybind_function(setDevice), py::arg("device"));
   module.def("_exchange_device", torch::wrap_pybind_function(exchangeDevice), py::arg("device"));
   module.def("_synchronize", torch::wrap_pybind_function_no_gil(synchronize), py::arg("device"));
+  module.def("_reset_device", torch::wrap_pybind_function_no_gil(resetDevice), py::arg("device"));
   // PyTorch remembers that the device is initialised; with this a forked child forgets it and calls _lazy_init again.
   module.def("_register_fork_handler", [] { torch::utils::register_fork_handler_for_device_init(kDeviceType); });
   module.def("_in_bad_fork", [] { return inBadFork(); }); // cannot throw

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from .conftest import run
-from .harness import READ, WRITE, Call, OpenReg
+from .harness import LOG_WORDS, READ, WRITE, Call, OpenReg
 
 HUGE = [2**64 - 1, 2**64 - 4096, 2**63, 2**48]
 
@@ -259,15 +259,36 @@ def test_freeing_a_pointer_from_before_a_reset_never_frees_what_was_allocated_af
 def test_a_pointer_from_before_a_reset_is_good_for_nothing_else(api: OpenReg, lib: Any) -> None:
     old = api.malloc(64)
     api.forget(0)
-    new, stream = api.malloc(64), api.stream()
+    new = api.malloc(64)
     to, back = lib.orMemcpyHostToDevice, lib.orMemcpyDeviceToHost
     text = (r"\b(dst|src|ptr)\b", rf"(?i)0x0*{old:x}")
     api.check(lib.orMemcpy(api.pointer(old), api.host(64), 64, to), "orErrorInvalidValue", *text)
     api.check(lib.orMemcpy(api.host(64), api.pointer(old), 64, back), "orErrorInvalidValue", *text)
     api.check(lib.orMemset(api.pointer(old), 0, 64), "orErrorInvalidValue", *text)
-    api.append(old, 1, stream)
-    api.check(lib.orStreamSynchronize(stream), "orErrorIllegalAddress", "append")
     api.ok(api.free(new))
+
+
+@pytest.mark.parametrize("device", [0, 1])
+@pytest.mark.parametrize("offset", [0, 8, 4096 - 8])
+def test_a_launch_with_a_pointer_from_before_a_reset_is_refused_at_the_call(
+    api: OpenReg, lib: Any, device: int, offset: int
+) -> None:
+    old = api.malloc(4096, device)
+    api.forget(device)
+    new, stream = api.log(device), api.stream(device)
+    elsewhere = api.log(1 - device)
+    kernels = {index: api.kernel("append", index) for index in (0, 1)}
+    args = struct.pack("<Qq", old + offset, 1)
+    for index, on in ((device, stream), (1 - device, api.stream(1 - device))):
+        error = api.launch(kernels[index], args, [(0, READ | WRITE, 0, 8)], on)
+        text = ("orLaunchKernel", "pointers", rf"(?i)0x0*{old + offset:x}", f"device {device} from before its reset")
+        api.check(error, "orErrorInvalidValue", *text)
+    # Where a kernel touches nothing it doesn't matter what stands there.
+    api.ok(api.launch(kernels[device], struct.pack("<Qq", new, 5), [(0, READ | WRITE, 0, 8 * LOG_WORDS)], stream))
+    api.append(elsewhere, 6, api.stream(1 - device), 1 - device)
+    api.ok(lib.orDeviceSynchronize(0))
+    api.ok(lib.orDeviceSynchronize(1))
+    assert (api.read_log(new), api.read_log(elsewhere)) == ([5], [6])
 
 
 # ---------------------------------------------------------------------------------------------------------- attributes

@@ -3,8 +3,9 @@
 
 #include "device/device.h"
 #include "device/error.h"
+#include "device/reset.h"
 #include "memory/allocator.h"
-#include "memory/device_memory.h"
+#include "memory/lives.h"
 #include "stream/handle.h"
 
 #include <c10/core/AllocatorConfig.h>
@@ -17,10 +18,10 @@ namespace {
 
 std::atomic<bool> used = false;
 
-std::deque<DeviceMemory>& devices() {
+std::deque<MemoryLives>& devices() {
   // Never destroyed: tensors that live as long as the process free their memory after static objects are gone.
   static auto& all = []() -> auto& {
-    auto* made = new std::deque<DeviceMemory>;
+    auto* made = new std::deque<MemoryLives>;
     for (c10::DeviceIndex device = 0; device < deviceCountEnsureNonZero(); ++device) {
       made->emplace_back(device);
     }
@@ -34,9 +35,17 @@ std::deque<DeviceMemory>& devices() {
 /// In a forked child this throws, before it can wait for a lock that a thread of the parent held.
 DeviceMemory& memoryOf(c10::DeviceIndex device) {
   (void)currentDevice();
-  return devices()[static_cast<size_t>(resolveIndex({kDeviceType, device}))];
+  return devices()[static_cast<size_t>(resolveIndex({kDeviceType, device}))].now();
 }
 // LITERALINCLUDE END: MEMORY OF
+
+// LITERALINCLUDE START: FORGET MEMORY
+const OnReset renewMemory([](c10::DeviceIndex device) {
+  if (used) {
+    devices()[static_cast<size_t>(device)].renew();
+  }
+});
+// LITERALINCLUDE END: FORGET MEMORY
 
 // LITERALINCLUDE START: CACHING ALLOCATOR
 class CachingAllocator final : public c10::DeviceAllocator {
@@ -47,7 +56,7 @@ class CachingAllocator final : public c10::DeviceAllocator {
     if (size == 0) {
       return {nullptr, nullptr, &release, c10::Device(kDeviceType, device)};
     }
-    Block* block = devices()[static_cast<size_t>(device)].allocate(size, currentStreamHandle(device));
+    Block* block = devices()[static_cast<size_t>(device)].now().allocate(size, currentStreamHandle(device));
     return {block->data, block, &release, c10::Device(kDeviceType, device)};
   }
 
@@ -70,6 +79,11 @@ class CachingAllocator final : public c10::DeviceAllocator {
         "; expected one of openreg");
     if (data.get() != nullptr && is_simple_data_ptr(data)) {
       auto* block = static_cast<Block*>(data.get_context());
+      const auto device = data.device().index();
+      TORCH_CHECK(
+          &block->pool->memory == &devices()[static_cast<size_t>(device)].now(),
+          "record_stream: argument 'self' is memory of ", data.device(), " from before reset_device(",
+          static_cast<int>(device), "); expected memory that was allocated after it");
       block->pool->memory.recordStream(block, streamHandle(stream), stream.device_index());
     }
   }

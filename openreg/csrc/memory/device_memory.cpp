@@ -43,7 +43,7 @@ Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
     lock.unlock();
     const std::lock_guard releasing(release_);
     lock.lock();
-    error = makeRoom(from, size, block, lock);
+    error = makeRoom(stream, size, block, lock);
   }
   if (error == orErrorMemoryAllocation) {
     stats_.num_ooms += 1;
@@ -66,16 +66,18 @@ Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
 
 // What is given back here another thread may take before this one, and what others free meanwhile comes into the cache.
 // So this one gives up only if, under one lock, nothing is cached that could go and the driver has nothing.
-orError_t DeviceMemory::makeRoom(Pool& pool, size_t size, Block*& block, std::unique_lock<std::mutex>& lock) {
+orError_t
+DeviceMemory::makeRoom(orStream_t stream, size_t size, Block*& block, std::unique_lock<std::mutex>& lock) {
   bool released = true;
   while (released) {
     auto error = release(released, lock);
     if (error != orSuccess) {
       return error;
     }
-    block = pool.take(size);
-    error = block != nullptr ? orSuccess : grow(pool, segmentSize(size), size, block);
-    error = error != orErrorMemoryAllocation ? error : grow(pool, size, size, block); // no need to round up
+    auto& from = pool(stream, isSmall(size)); // a reset may have ended the one that there was
+    block = from.take(size);
+    error = block != nullptr ? orSuccess : grow(from, segmentSize(size), size, block);
+    error = error != orErrorMemoryAllocation ? error : grow(from, size, size, block); // no need to round up
     if (error != orErrorMemoryAllocation) {
       return error;
     }
@@ -199,6 +201,20 @@ orError_t DeviceMemory::release(bool& released, std::unique_lock<std::mutex>& lo
   return error;
 }
 // LITERALINCLUDE END: GIVE BACK
+
+// LITERALINCLUDE START: CLEAR MEMORY
+bool DeviceMemory::clear() {
+  emptyCache(); // the driver lets pointers from before the reset go without a word
+  const std::lock_guard releasing(release_);
+  const std::lock_guard lock(mutex_);
+  if (current(stats_.reserved_bytes) > 0) {
+    return false;
+  }
+  pools_.clear(); // their streams are gone
+  stats_ = {};
+  return true;
+}
+// LITERALINCLUDE END: CLEAR MEMORY
 
 void DeviceMemory::setFraction(double fraction) {
   const std::lock_guard lock(mutex_);

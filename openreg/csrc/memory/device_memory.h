@@ -47,6 +47,12 @@ class DeviceMemory {
   /** @brief Gives the segments in which nothing is in use back to the driver. Waits for the device. */
   void emptyCache();
 
+  /**
+   * @brief Forgets everything, if no tensor has any of this memory: its device has been reset.
+   * @return Whether nothing is left.
+   */
+  bool clear();
+
   /** @brief Limits what may be reserved to a share of the device's memory, from 0 to 1. Frees nothing. */
   void setFraction(double fraction);
   double fraction() const;
@@ -59,7 +65,7 @@ class DeviceMemory {
   Pool& pool(orStream_t stream, bool small);
   size_t limit() const { return static_cast<size_t>(fraction_ * static_cast<double>(total_)); }
   orError_t grow(Pool& pool, size_t segment, size_t size, Block*& block);
-  orError_t makeRoom(Pool& pool, size_t size, Block*& block, std::unique_lock<std::mutex>& lock);
+  orError_t makeRoom(orStream_t stream, size_t size, Block*& block, std::unique_lock<std::mutex>& lock);
   orError_t release(bool& released, std::unique_lock<std::mutex>& lock);
   void reuse(Block* block);
   void reusePassed(Pending& pending);

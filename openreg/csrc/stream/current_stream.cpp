@@ -1,8 +1,9 @@
 // Which stream each thread uses on each device.
 #include "stream/current_stream.h"
 
-#include "device/device.h"
+#include "device/reset.h"
 #include "stream/handle.h"
+#include "stream/pool.h"
 
 #include <array>
 #include <limits>
@@ -17,6 +18,7 @@ namespace {
 struct Current {
   c10::StreamId id = 0;        // 0 is the default stream
   orStream_t handle = nullptr; // null: not asked for yet
+  uint64_t life = 0;           // of the device, when the stream was made current
 };
 
 constexpr size_t kMaxDevices = std::numeric_limits<c10::DeviceIndex>::max() + 1;
@@ -27,10 +29,19 @@ c10::Stream makeStream(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, {kDeviceType, device}, id);
 }
 
+// A reset ends all streams. The default stream is there again, and is every thread's current one as in the beginning.
+Current& currentOf(c10::DeviceIndex device) {
+  auto& it = current[device];
+  if (const auto life = lifeOf(device); C10_UNLIKELY(it.life != life)) {
+    it = {0, nullptr, life};
+  }
+  return it;
+}
+
 } // namespace
 
 c10::Stream currentStream(c10::DeviceIndex device) {
-  return makeStream(device, current[device].id);
+  return makeStream(device, currentOf(device).id);
 }
 
 c10::Stream defaultStream(c10::DeviceIndex device) {
@@ -38,19 +49,22 @@ c10::Stream defaultStream(c10::DeviceIndex device) {
 }
 
 orStream_t currentStreamHandle(c10::DeviceIndex device) {
-  auto& [id, handle] = current[device];
-  if (C10_UNLIKELY(handle == nullptr)) {
-    handle = streamHandle(makeStream(device, id));
+  auto& it = currentOf(device);
+  if (C10_UNLIKELY(it.handle == nullptr)) {
+    it.handle = streamHandle(makeStream(device, it.id));
   }
-  return handle;
+  return it.handle;
 }
 
 c10::Stream exchangeCurrentStream(c10::Stream stream) {
   const auto device = resolveIndex(stream.device());
+  auto& it = currentOf(device);
   // A number that means nothing fails here and not in some operator later. The default stream always exists, and asking
-  // for its handle would start the device.
-  auto* const handle = stream.id() == 0 ? nullptr : streamHandle(stream);
-  return makeStream(device, std::exchange(current[device], {stream.id(), handle}).id);
+  // for its handle would start the device. A stream from before a reset does fail later: guards put back what was
+  // current in their destructors, which must not throw.
+  const bool later = stream.id() == 0 || isFromBeforeReset(device, stream.id());
+  auto* const handle = later ? nullptr : streamHandle(stream);
+  return makeStream(device, std::exchange(it, {stream.id(), handle, it.life}).id);
 }
 // LITERALINCLUDE END: CURRENT STREAM
 

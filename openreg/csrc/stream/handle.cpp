@@ -16,6 +16,9 @@ orStream_t streamHandle(const c10::Stream& stream) {
   if (stream.id() == 0) {
     check(orStreamGetDefault(&handle, device));
   } else {
+    TORCH_CHECK(
+        !isFromBeforeReset(device, stream.id()), "openreg: stream ", stream.id(), " of device ", stream.device(),
+        " is from before reset_device(", static_cast<int>(device), "); expected one that was made after it");
     handle = findStream(device, stream.id());
   }
   TORCH_CHECK(

@@ -3,6 +3,7 @@
 
 #include "device/device.h"
 #include "device/error.h"
+#include "device/reset.h"
 
 #include <c10/core/DeviceGuard.h>
 
@@ -10,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <limits>
+#include <mutex>
 
 namespace openreg {
 namespace {
@@ -23,12 +25,24 @@ constexpr size_t kMaxDevices = std::numeric_limits<c10::DeviceIndex>::max() + 1;
 constexpr c10::StreamId makeId(int level, int index) {
   return 1 + level * kStreams + index;
 }
+
+// After a reset of the device the numbers go on behind those of before, so that an old one doesn't name a new stream.
+constexpr c10::StreamId kIdsOfALife = kStreams * kPriorities;
+
+constexpr c10::StreamId inLife(c10::StreamId id, uint64_t life) {
+  return id + static_cast<c10::StreamId>(life - 1) * kIdsOfALife;
+}
 // LITERALINCLUDE END: STREAM NUMBERS
 
 // LITERALINCLUDE START: NEXT STREAM
+struct Slot {
+  std::atomic<orStream_t> handle{nullptr};
+  std::atomic<uint64_t> life{0}; // in which it was made; 0: not made yet
+};
+
 struct Pool {
   std::atomic<uint32_t> next{0};
-  std::array<std::atomic<orStream_t>, kStreams> handles{}; // null: not made yet
+  std::array<Slot, kStreams> slots{};
 };
 
 // Has no destructor, so that whatever still runs while the process ends may use it.
@@ -41,6 +55,17 @@ orStream_t create(c10::DeviceIndex device, int priority) {
   return stream;
 }
 
+void keep(Slot& slot, orStream_t made, uint64_t life) {
+  static constinit std::mutex mutex; // not reached in a forked child, where nothing can be made
+  const std::lock_guard lock(mutex);
+  if (slot.life.load(std::memory_order_relaxed) < life) {
+    slot.handle.store(made, std::memory_order_relaxed);
+    slot.life.store(life, std::memory_order_release);
+  } else {
+    (void)orStreamDestroy(made); // another thread was faster
+  }
+}
+
 } // namespace
 
 c10::Stream nextStream(c10::DeviceIndex device, int priority) {
@@ -51,23 +76,27 @@ c10::Stream nextStream(c10::DeviceIndex device, int priority) {
   const int level = least - priority;
   auto& pool = pools[device][level];
   const int index = static_cast<int>(pool.next.fetch_add(1, std::memory_order_relaxed) % kStreams);
-  if (auto& slot = pool.handles[index]; slot.load(std::memory_order_acquire) == nullptr) {
-    orStream_t nobody = nullptr;
-    if (auto* const made = create(device, priority); !slot.compare_exchange_strong(nobody, made)) {
-      (void)orStreamDestroy(made); // another thread was faster; a lock could be left locked in a forked child
-    }
+  const auto life = lifeOf(device);
+  if (auto& slot = pool.slots[index]; slot.life.load(std::memory_order_acquire) != life) {
+    keep(slot, create(device, priority), life);
   }
-  return c10::Stream(c10::Stream::UNSAFE, {kDeviceType, device}, makeId(level, index));
+  return c10::Stream(c10::Stream::UNSAFE, {kDeviceType, device}, inLife(makeId(level, index), life));
 }
 // LITERALINCLUDE END: NEXT STREAM
 
 // LITERALINCLUDE START: FIND STREAM
 orStream_t findStream(c10::DeviceIndex device, c10::StreamId id) noexcept {
-  const auto slot = id - 1;
-  if (device < 0 || slot < 0 || slot >= kPriorities * kStreams) {
+  if (device < 0 || id < 1) {
     return nullptr;
   }
-  return pools[device][slot / kStreams].handles[slot % kStreams].load(std::memory_order_acquire);
+  const auto number = (id - 1) % kIdsOfALife;
+  const auto& slot = pools[device][number / kStreams].slots[number % kStreams];
+  const auto life = slot.life.load(std::memory_order_acquire);
+  return id == inLife(number + 1, life) ? slot.handle.load(std::memory_order_relaxed) : nullptr;
+}
+
+bool isFromBeforeReset(c10::DeviceIndex device, c10::StreamId id) noexcept {
+  return id > 0 && id < inLife(1, lifeOf(device));
 }
 // LITERALINCLUDE END: FIND STREAM
 

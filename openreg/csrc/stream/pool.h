@@ -19,8 +19,15 @@ namespace openreg {
  */
 c10::Stream nextStream(c10::DeviceIndex device, int priority);
 
-/** @brief The driver's handle of a stream from nextStream(); null for a number that it has never returned. */
+/**
+ * @brief The driver's handle of a stream from nextStream(); null for a number that it has never returned.
+ *
+ * Of a stream from before a reset of the device it may be a handle that the driver doesn't know any more.
+ */
 orStream_t findStream(c10::DeviceIndex device, c10::StreamId id) noexcept;
+
+/** @brief Whether nextStream() may have returned this number before the device was reset. */
+bool isFromBeforeReset(c10::DeviceIndex device, c10::StreamId id) noexcept;
 // LITERALINCLUDE END: STREAM POOL
 
 } // namespace openreg

@@ -35,7 +35,8 @@
  * ::orErrorInvalidValue of every call that needs the driver.
  *
  * **After a reset.** Reset invalidates handles made before it, but freeing an old pointer succeeds (deleters must not
- * throw).
+ * throw). Old addresses are not given out again. Any other use of an old handle or pointer is an error at the call,
+ * which says that it is from before the reset, and does not fail the device anew.
  *
  * **Fork.** In a forked child every entry returns a clear error, except free and destroy, which do nothing. The error
  * is
@@ -623,7 +624,8 @@ OPENREG_EXPORT orError_t orModuleGetKernel(orKernel_t* kernel, orModule_t module
  * @brief Queues a kernel. Arguments are copied before the call returns. Does not block (but for room in a full queue).
  *
  * When its turn comes, each pointer must lie with all its bytes in one live allocation of the stream's device, or of a
- * peer it has access to; else the device fails with ::orErrorIllegalAddress and the kernel's name.
+ * peer it has access to; else the device fails with ::orErrorIllegalAddress and the kernel's name. A pointer from
+ * before a reset is found at the call: ::orErrorInvalidValue.
  * @param kernel Kernel of a module loaded on the stream's device.
  * @param args Argument bytes: the plain struct that the kernel declares. May be null if `argsSize` is 0.
  * @param argsSize Bytes, at most ::OPENREG_MAX_ARGUMENT_BYTES.

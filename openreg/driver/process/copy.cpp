@@ -7,6 +7,7 @@
 
 #include "host.h"
 #include "openreg_driver.h"
+#include "sim/stale.h"
 
 namespace openreg::process {
 
@@ -48,6 +49,9 @@ orError_t resolve(Place& place, const char* argument, const void* ptr, size_t si
           argument, ptr, device.index);
     }
     return resolveHost(place, argument, ptr, size);
+  }
+  if (owner->memory.stale(ptr)) {
+    return sim::stalePointer(argument, ptr, owner->index);
   }
   if (want == Want::Host) {
     return orDriverError(

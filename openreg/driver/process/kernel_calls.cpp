@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "lookup.h"
 #include "openreg_driver.h"
+#include "sim/stale.h"
 
 namespace openreg::process {
 
@@ -176,6 +177,9 @@ orError_t launchKernel(
     return orDriverError(
         orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, it->name.load(),
         it->minArgsSize.load());
+  }
+  if (const orError_t error = sim::refuseStale(host().devices, args, pointers, pointerCount)) {
+    return error;
   }
   std::array<Device*, kMaxDevices> peers{};
   const size_t peerCount = introducePeers(device, args, pointers, pointerCount, peers);

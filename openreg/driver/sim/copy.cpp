@@ -6,6 +6,7 @@
 
 #include "openreg_driver.h"
 #include "simulator.h"
+#include "stale.h"
 
 namespace openreg::sim {
 
@@ -32,6 +33,9 @@ orError_t resolve(Place& place, const char* argument, const void* ptr, size_t si
       }
     }
     return orSuccess;
+  }
+  if (owner->memory.stale(ptr)) {
+    return stalePointer(argument, ptr, owner->index);
   }
   if (want == Want::Host) {
     return orDriverError(

@@ -8,6 +8,7 @@
 #include "kernels/registry.h"
 #include "launch.h"
 #include "simulator.h"
+#include "stale.h"
 
 namespace openreg::sim {
 
@@ -141,6 +142,9 @@ orError_t launchKernel(
     return orDriverError(
         orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, entry.name,
         entry.minArgsSize);
+  }
+  if (const orError_t error = refuseStale(all.devices, args, pointers, pointerCount)) {
+    return error;
   }
   Position end = 0;
   if (const orError_t error = on->submitAt<LaunchCommand>(

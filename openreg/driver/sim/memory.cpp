@@ -162,6 +162,7 @@ void Memory::reset() {
   if (highWater_ > 0) {
     retired_.emplace_back(space_->base(), space_->base() + highWater_);
     everReset_.store(true, std::memory_order_release);
+    anyReset_.store(true, std::memory_order_relaxed);
   }
   begin_.store(nullptr, std::memory_order_release);
   end_.store(nullptr, std::memory_order_release);

@@ -80,6 +80,15 @@ class Memory {
   /// Whether `ptr` was an address of this device before a reset.
   bool covered(const void* ptr) const;
 
+  /// Whether `ptr` is an address from before a reset: never given out again.
+  bool stale(const void* ptr) const {
+    const bool now = ptr >= begin_.load(std::memory_order_acquire) && ptr < end_.load(std::memory_order_acquire);
+    return !now && everReset_.load(std::memory_order_acquire) && covered(ptr);
+  }
+
+  /// Whether any memory of this process has stale addresses.
+  static bool anyStale() { return anyReset_.load(std::memory_order_relaxed); }
+
   /// Changes whenever an allocation ends: a Block that was found before may be gone.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
@@ -103,6 +112,7 @@ class Memory {
   std::atomic<const char*> begin_{nullptr}; ///< The addresses of now; empty before the first allocation.
   std::atomic<const char*> end_{nullptr};
   std::atomic<bool> everReset_{false};
+  static inline std::atomic<bool> anyReset_{false};
 
   mutable std::shared_mutex mutex_; ///< Guards all below.
   std::shared_ptr<Space> space_;

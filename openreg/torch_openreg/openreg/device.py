@@ -17,6 +17,7 @@ __all__ = [
     "init",
     "is_available",
     "is_initialized",
+    "reset_device",
     "set_device",
     "synchronize",
 ]
@@ -174,6 +175,28 @@ def synchronize(device: torch.device | str | int | None = None) -> None:
         torch.AcceleratorError: If a kernel of that device has failed since it was last asked.
     """
     _C._synchronize(_device_index(device, "synchronize"))
+
+
+def reset_device(device: torch.device | str | int) -> None:
+    """Returns a device to its first state, as after an error that every call repeats. Releases the GIL.
+
+    Waits until the device's running kernel has ended, drops what is queued, and frees all its memory. What was made
+    before is worth nothing after: using a tensor, a stream or an event raises an error that says so, and letting go of
+    one is no error. The default stream is every thread's current one again. Random generators, pinned memory, the
+    limit of memory and the other devices stay as they are.
+
+    Other threads should not be using the device. If one is, its calls may raise.
+
+    Args:
+        device: Which one. There is no default: it is not for a device that happens to be the current one.
+
+    Raises:
+        ValueError: If there is no such device.
+        TypeError: If it is not a device.
+    """
+    if device is None:
+        raise TypeError("reset_device: argument 'device' is None; expected an index, a string or a torch.device")
+    _C._reset_device(_device_index(device, "reset_device"))
 
 
 def get_device_properties(device: torch.device | str | int | None = None) -> _C._DeviceProperties:
