@@ -14,6 +14,7 @@ namespace openreg {
 /// How often each device has been reset.
 extern std::array<std::atomic<uint64_t>, std::numeric_limits<c10::DeviceIndex>::max() + 1> resets;
 
+// LITERALINCLUDE START: LIFE OF
 /**
  * @brief Which life of a device this is: 1 at first, one more after each reset. Costs a load.
  *
@@ -23,6 +24,7 @@ extern std::array<std::atomic<uint64_t>, std::numeric_limits<c10::DeviceIndex>::
 inline uint64_t lifeOf(c10::DeviceIndex device) noexcept {
   return resets[static_cast<size_t>(device)].load(std::memory_order_acquire) + 1;
 }
+// LITERALINCLUDE END: LIFE OF
 // LITERALINCLUDE END: LIFE
 
 // LITERALINCLUDE START: ON RESET
