@@ -4,7 +4,6 @@
 
 #include <ATen/native/AdaptivePooling.h>
 #include <ATen/ops/empty.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <string>
@@ -37,7 +36,6 @@ at::Tensor& averagePoolOut(const at::Tensor& self, at::IntArrayRef size, at::Ten
       self.dtype() == out.dtype(), "expected dtype ", self.dtype(), " for `output` but got dtype ", out.dtype());
   c10::SmallVector<int64_t, 5> shape(self.sizes().begin(), self.sizes().end() - dims);
   shape.append(size.begin(), size.end());
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(out, shape, {}, self.options());
   launchPool(kAveragePool, describeAdaptivePool(dims, self, out), self, out, {});
   return out;
@@ -68,7 +66,6 @@ at::Tensor& averagePoolBackwardOut(const at::Tensor& gradOutput, const at::Tenso
       gradOutput.dtype());
   SameDevice(dims == 2 ? "aten::_adaptive_avg_pool2d_backward.out" : "aten::adaptive_avg_pool3d_backward.grad_input")
       .all(gradOutput, self, gradInput);
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(gradInput, self.sizes(), {}, self.options());
   launchPoolBackward(kAveragePoolBackward, describeAdaptivePool(dims, self, gradOutput), gradInput, gradOutput, {});
   return gradInput;

@@ -6,7 +6,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -44,7 +43,6 @@ Outputs batchNormOut(
   TORCH_CHECK(
       !training || input.numel() > 0,
       "input tensor must have at least one element, but got input_sizes = ", input.sizes());
-  const c10::DeviceGuard guard(input.device());
   BatchNormArgs args{};
   describe(args, input);
   args.training = training ? 1 : 0;

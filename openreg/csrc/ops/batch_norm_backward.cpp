@@ -6,7 +6,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <array>
@@ -33,7 +32,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
   SameDevice("aten::native_batch_norm_backward.out")
       .all(gradOutput, input, weight, runningMean, runningVar, saveMean, saveInvstd);
   const auto type = checkParameters("aten::native_batch_norm_backward", input, {&weight, &runningMean, &runningVar});
-  const c10::DeviceGuard guard(input.device());
   BatchNormBackwardArgs args{};
   describe(args, input);
   args.training = training ? 1 : 0;

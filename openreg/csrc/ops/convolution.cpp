@@ -11,7 +11,6 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <array>
@@ -129,7 +128,6 @@ at::Tensor convolution(
     int64_t groups) {
   SameDevice("aten::convolution_overrideable.out").all(input, weight, bias);
   checkTypes(input, weight, bias);
-  const c10::DeviceGuard guard(input.device());
   const Geometry geometry{stride, padding, dilation, groups};
   const auto size = outputSize(input.sizes(), weight.sizes(), geometry, transposed, outputPadding);
   auto output = at::empty(size, input.options(), at::MemoryFormat::Contiguous);
@@ -154,7 +152,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
     std::array<bool, 3> outputMask) {
   SameDevice("aten::convolution_backward_overrideable.out").all(gradOutput, input, weight);
   checkTypes(input, weight, gradOutput);
-  const c10::DeviceGuard guard(input.device());
   const Geometry geometry{stride, padding, dilation, groups};
   std::array<at::Tensor, 3> grads;
   if (gradOutput.numel() == 0) { // Nothing depends on the arguments.

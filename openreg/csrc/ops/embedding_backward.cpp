@@ -7,7 +7,6 @@
 #include <ATen/TensorUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -29,7 +28,6 @@ at::Tensor embeddingBackward(
   TORCH_CHECK(
       gradOutput.numel() == indices.numel() * columns, "embedding_backward: expected a gradient row for each of the ",
       indices.numel(), " indices, but got a gradient of size ", gradOutput.sizes());
-  const c10::DeviceGuard guard(gradOutput.device());
   auto result = at::empty({rows, columns}, gradOutput.options());
   EmbeddingBackwardArgs args{};
   args.count = indices.numel();

@@ -12,7 +12,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -64,7 +63,6 @@ FourTensors embeddingBag(
     int64_t paddingIndex) {
   checkArguments(weight, indices, offsets, mode, factors);
   TORCH_CHECK(!includeLastOffset || offsets.size(0) >= 1, "include_last_offset: number of offset should be at least 1");
-  const c10::DeviceGuard guard(weight.device());
   const auto bags = offsets.size(0) - (includeLastOffset ? 1 : 0);
   const auto longs = indices.options().dtype(at::kLong);
   const auto hasMaxima = mode == static_cast<int64_t>(BagMode::Max);

@@ -9,7 +9,6 @@
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/SpectralOpsUtils.h>
 #include <ATen/ops/empty.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <cmath>
@@ -87,13 +86,11 @@ at::Tensor alongEach(at::Tensor self, at::IntArrayRef dims, bool forward, double
 
 at::Tensor complexToComplex(const at::Tensor& self, at::IntArrayRef dims, int64_t normalization, bool forward) {
   TORCH_CHECK(self.is_complex(), "_fft_c2c: expected a complex tensor, but got ", self.scalar_type());
-  const c10::DeviceGuard guard(self.device());
   return dims.empty() ? self.clone() : alongEach(self, dims, forward, scaleOf(normalization, elementsIn(self, dims)));
 }
 
 at::Tensor realToComplex(const at::Tensor& self, at::IntArrayRef dims, int64_t normalization, bool oneSided) {
   TORCH_CHECK(self.is_floating_point(), "_fft_r2c: expected a real tensor, but got ", self.scalar_type());
-  const c10::DeviceGuard guard(self.device());
   const auto last = c10::maybe_wrap_dim(dims.back(), self.dim());
   const auto size = self.size(last);
   const auto first = launchFft(
@@ -104,7 +101,6 @@ at::Tensor realToComplex(const at::Tensor& self, at::IntArrayRef dims, int64_t n
 
 at::Tensor complexToReal(const at::Tensor& self, at::IntArrayRef dims, int64_t normalization, int64_t size) {
   TORCH_CHECK(self.is_complex(), "_fft_c2r: expected a complex tensor, but got ", self.scalar_type());
-  const c10::DeviceGuard guard(self.device());
   const auto others = dims.slice(0, dims.size() - 1);
   const auto last = c10::maybe_wrap_dim(dims.back(), self.dim());
   const auto scale = scaleOf(normalization, elementsIn(self, others) * static_cast<double>(size));

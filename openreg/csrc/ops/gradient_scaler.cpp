@@ -5,7 +5,6 @@
 
 #include <kernels/gradient_scaler.h>
 
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -24,7 +23,6 @@ void unscale(at::TensorList gradients, at::Tensor& found, const at::Tensor& inve
       .all(at::ITensorListRef(gradients), found, inverseScale);
   checkNumber("found_inf", found, at::kFloat);
   checkNumber("inv_scale", inverseScale, at::kFloat);
-  const c10::DeviceGuard guard(found.device());
   for (const auto& gradient : gradients) {
     const auto array = asArray(gradient);
     launchOverArrays(
@@ -44,7 +42,6 @@ at::Tensor& updateScale(
   checkNumber("current_scale", scale, at::kFloat);
   checkNumber("growth_tracker", steps, at::kInt);
   checkNumber("found_inf", found, at::kFloat);
-  const c10::DeviceGuard guard(scale.device());
   using Args = kernels::UpdateScaleArgs;
   launchOverArrays(
       kUpdateScale, scale, Args{.growth = growth, .backoff = backoff, .interval = interval},

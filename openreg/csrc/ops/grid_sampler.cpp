@@ -8,7 +8,6 @@
 #include <ATen/native/GridSamplerUtils.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <array>
@@ -50,7 +49,6 @@ template <int64_t dims>
 at::Tensor gridSampler(
     const at::Tensor& image, const at::Tensor& grid, int64_t interpolation, int64_t padding, bool alignCorners) {
   const auto args = describe<dims>(image, grid, interpolation, padding, alignCorners);
-  const c10::DeviceGuard guard(image.device());
   c10::SmallVector<int64_t, 5> shape = {image.size(0), image.size(1)};
   shape.append(grid.sizes().begin() + 1, grid.sizes().end() - 1);
   auto result = at::empty(shape, image.options());
@@ -73,7 +71,6 @@ std::tuple<at::Tensor, at::Tensor> gridSamplerBackward(
     bool alignCorners,
     std::array<bool, 2> outputMask) {
   const auto args = describe<dims>(image, grid, interpolation, padding, alignCorners);
-  const c10::DeviceGuard guard(image.device());
   const auto gradImage = outputMask[0] ? at::empty_like(image, at::MemoryFormat::Contiguous) : at::Tensor();
   const auto gradGrid = at::empty_like(grid, at::MemoryFormat::Contiguous);
   const ArrayOutput toImage(gradImage), toGrid(gradGrid);

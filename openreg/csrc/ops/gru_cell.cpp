@@ -28,7 +28,6 @@ TwoTensors gruCell(
   using Args = kernels::GruCellArgs;
   const auto args =
       describe<Args>("aten::_thnn_fused_gru_cell", 3, inputGates, hiddenGates, hidden, inputBias, hiddenBias);
-  const c10::DeviceGuard guard(inputGates.device());
   const auto newHidden = at::empty_like(hidden, at::MemoryFormat::Contiguous);
   const auto kept = at::empty({args.rows, 5 * args.size}, hidden.options());
   const ArrayOutput hiddenOut(newHidden), keptOut(kept);
@@ -45,7 +44,6 @@ TwoTensors gruCell(
 
 FiveTensors gruCellBackward(const at::Tensor& gradHidden, const at::Tensor& kept, bool hasBias) {
   using Args = kernels::GruCellBackwardArgs;
-  const c10::DeviceGuard guard(gradHidden.device());
   Args args{};
   args.rows = gradHidden.size(0);
   args.size = gradHidden.size(1);

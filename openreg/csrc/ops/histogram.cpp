@@ -10,7 +10,6 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <cmath>
@@ -28,7 +27,6 @@ at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& may
   TORCH_CHECK(minLength >= 0, "minlength should be >= 0");
   const bool isVector = self.dim() == 1 && at::isIntegralType(self.scalar_type(), true);
   TORCH_CHECK(isVector, "bincount only supports 1-d non-negative integral inputs.");
-  const c10::DeviceGuard guard(self.device());
   const auto countType = !weights.defined()                    ? at::kLong
                          : weights.scalar_type() == at::kFloat ? at::kFloat
                                                                : at::kDouble;
@@ -63,7 +61,6 @@ histcOut(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at
   TORCH_CHECK(args.lower <= args.upper, "torch.histc: max must be larger than min");
   args.count = self.numel();
   args.bins = bins;
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(out, {bins}, {}, self.options());
   const ArrayOutput counts(out);
   launchOverArrays(
@@ -74,7 +71,6 @@ histcOut(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at
 }
 
 at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at::Scalar& upper) {
-  const c10::DeviceGuard guard(self.device());
   auto out = at::empty({0}, self.options());
   return histcOut(self, bins, lower, upper, out);
 }
@@ -84,7 +80,6 @@ at::Tensor repeatInterleave(const at::Tensor& repeats, std::optional<int64_t> si
   TORCH_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   TORCH_CHECK(
       repeats.scalar_type() == at::kLong || repeats.scalar_type() == at::kInt, "repeats has to be Long or Int tensor");
-  const c10::DeviceGuard guard(repeats.device());
   if (repeats.size(0) == 0) {
     return at::empty_like(repeats, at::MemoryFormat::Contiguous);
   }

@@ -8,7 +8,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index_fill_native.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -48,14 +47,12 @@ at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor
   if (!sizes.empty()) {
     sizes[dim] = index.numel();
   }
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(out, sizes, {}, self.options());
   launchAlong(Indexing::Read, out, self, dim, alongDim(index, dim, out));
   return out;
 }
 
 at::Tensor indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
-  const c10::DeviceGuard guard(self.device());
   auto out = at::empty({0}, self.options());
   return indexSelectOut(self, dim, index, out);
 }
@@ -73,7 +70,6 @@ at::Tensor& indexFillWithTensor(at::Tensor& self, int64_t dim, const at::Tensor&
       "index_fill_(): Expected dtype int32/int64 for index.");
   TORCH_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
   at::assert_no_internal_overlap(self);
-  const c10::DeviceGuard guard(self.device());
   dim = c10::maybe_wrap_dim(dim, self.dim());
   const auto where = alongDim(index, dim, self);
   // Not read on the host, which would wait for it.

@@ -8,7 +8,6 @@
 #include <ATen/native/layer_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <array>
@@ -50,7 +49,6 @@ ThreeTensors layerNorm(
   SameDevice("aten::native_layer_norm.out").all(input, shape, weight, bias);
   const auto [rows, columns] = at::native::_check_layer_norm_inputs(input, shape, weight, bias);
   const auto type = checkTypes(input, weight, bias);
-  const c10::DeviceGuard guard(input.device());
   c10::SmallVector<int64_t, 5> kept(input.sizes().begin(), input.sizes().end());
   std::fill(kept.end() - static_cast<std::ptrdiff_t>(shape.size()), kept.end(), 1);
   auto out = at::empty_like(input, at::MemoryFormat::Contiguous);
@@ -90,7 +88,6 @@ ThreeTensors layerNormBackward(
   const auto weight = givenWeight.value_or(at::Tensor()), bias = givenBias.value_or(at::Tensor());
   SameDevice("aten::native_layer_norm_backward.out").all(gradOutput, input, shape, mean, rstd, weight, bias);
   const auto [rows, columns] = at::native::_check_layer_norm_inputs(input, shape, weight, bias);
-  const c10::DeviceGuard guard(input.device());
   LayerNormBackwardArgs args{};
   args.rows = rows;
   args.columns = columns;

@@ -27,7 +27,6 @@ ThreeTensors lstmCell(
   using Args = kernels::LstmCellArgs;
   const auto args =
       describe<Args>("aten::_thnn_fused_lstm_cell", 4, inputGates, hiddenGates, cell, inputBias, hiddenBias);
-  const c10::DeviceGuard guard(inputGates.device());
   const auto newHidden = at::empty_like(cell, at::MemoryFormat::Contiguous), newCell = at::empty_like(newHidden);
   const auto kept = at::empty({args.rows, 4 * args.size}, cell.options());
   const ArrayOutput hiddenOut(newHidden), cellOut(newCell), keptOut(kept);
@@ -54,7 +53,6 @@ ThreeTensors lstmCellBackward(
   if (!(gradHidden && gradHidden->defined()) && !(gradCell && gradCell->defined())) {
     return {};
   }
-  const c10::DeviceGuard guard(cell.device());
   Args args{};
   args.rows = cell.size(0);
   args.size = cell.size(1);

@@ -5,7 +5,6 @@
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <c10/core/DeviceGuard.h>
 
 namespace openreg {
 namespace {
@@ -43,7 +42,6 @@ at::Tensor marginLoss(
     const OptionalTensor& weight,
     int64_t reduction,
     const at::Tensor& isTarget) {
-  const c10::DeviceGuard guard(input.device());
   const auto losses = at::empty({args.rows}, input.options());
   const ArrayOutput lossOut(losses), isTargetOut(isTarget);
   launchOverArrays(
@@ -66,7 +64,6 @@ at::Tensor marginLossBackward(
     const at::Tensor& target,
     const OptionalTensor& weight,
     int64_t reduction) {
-  const c10::DeviceGuard guard(input.device());
   const auto grad = reduction == at::Reduction::Mean ? gradOutput.div(args.rows) : gradOutput;
   const auto gradInput = at::empty_like(input, at::MemoryFormat::Contiguous);
   const ArrayOutput output(gradInput);

@@ -10,7 +10,6 @@
 #include <ATen/ops/index.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
-#include <c10/core/DeviceGuard.h>
 #include <c10/core/ScalarType.h>
 #include <torch/library.h>
 
@@ -37,7 +36,6 @@ at::Tensor& maskedFill(at::Tensor& self, const at::Tensor& mask, const at::Tenso
         "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar");
   }
   at::assert_no_partial_overlap(self, mask);
-  const c10::DeviceGuard guard(self.device());
   const auto iter = at::TensorIteratorConfig()
                         .allow_cpu_scalars(true)
                         .set_check_mem_overlap(false) // deprecated, but allowed
@@ -96,7 +94,6 @@ at::Tensor& maskedScatter(at::Tensor& self, const at::Tensor& mask, const at::Te
       mask.scalar_type());
   at::assert_no_internal_overlap(self);
   const auto chosen = at::expand_inplace(self, mask, "masked_scatter_");
-  const c10::DeviceGuard guard(self.device());
   if (self.numel() == 0) {
     return self;
   }

@@ -4,7 +4,6 @@
 
 #include <ATen/native/Pool.h>
 #include <ATen/ops/empty.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -70,7 +69,6 @@ std::tuple<at::Tensor&, at::Tensor&> maxPool3dOut(
     at::Tensor& indices) {
   SameDevice("aten::max_pool3d_with_indices.out").all(self, size, stride, padding, dilation, ceilMode, out, indices);
   const auto shape = checkShapes3d(self, size, stride, padding, dilation, ceilMode);
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(out, shape, {}, self.options());
   resizeOutput(indices, shape, {}, self.options().dtype(at::kLong));
   launchPool(kMaxPool, describeNumberedPool(3, self, out, size, stride, padding, dilation), self, out, indices);
@@ -108,7 +106,6 @@ at::Tensor& maxPool3dBackwardOut(
       "max_pool3d_with_indices_backward(): expected grad_output "
       "and indices of size ",
       at::IntArrayRef(shape), ", but got ", gradOutput.sizes(), " and ", indices.sizes());
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(gradInput, self.sizes(), {}, self.options());
   const auto args = describePool(3, self, gradOutput, size, stride, padding, dilation);
   launchPoolBackward(kMaxPoolBackward, args, gradInput, gradOutput, indices);

@@ -2,7 +2,6 @@
 #include "ops/structured_output.h"
 
 #include <ATen/ops/zeros.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -28,7 +27,6 @@ at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArra
         self.size(i) > 0, "max_unpooling", dims, "d(): Expected input to have non-zero size for non-batch dimensions, ",
         "but got ", self.sizes(), " with dimension ", i, " being empty.");
   }
-  const c10::DeviceGuard guard(self.device());
   at::DimVector sizes(self.sizes().slice(0, static_cast<size_t>(leading)));
   sizes.append(outputSize.begin(), outputSize.end());
   auto out = at::zeros(sizes, self.options());

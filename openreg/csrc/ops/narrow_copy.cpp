@@ -1,7 +1,6 @@
 // narrow_copy into a given output; PyTorch's default serves the other form, only.
 #include "ops/structured_output.h"
 
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -9,7 +8,6 @@ namespace {
 
 at::Tensor& narrowCopyOut(const at::Tensor& self, int64_t dim, c10::SymInt start, c10::SymInt length, at::Tensor& out) {
   SameDevice("aten::narrow_copy.out").all(self, dim, start, length, out);
-  const c10::DeviceGuard guard(self.device());
   const auto part = self.narrow_symint(dim, std::move(start), std::move(length));
   resizeOutput(out, part.sizes(), {}, part.options());
   return out.copy_(part);

@@ -6,7 +6,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/nll_loss_backward.h>
 #include <ATen/ops/nll_loss_forward.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -53,7 +52,6 @@ std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(
     at::Tensor& out,
     at::Tensor& totalWeight) {
   const auto [loss, total] = nllLoss2d(self, target, weight, reduction, ignoreIndex);
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(out, loss.sizes(), {}, loss.options());
   resizeOutput(totalWeight, total.sizes(), {}, total.options());
   out.copy_(loss);
@@ -86,7 +84,6 @@ at::Tensor& nllLoss2dBackwardOut(
     const at::Tensor& totalWeight,
     at::Tensor& gradInput) {
   const auto grad = nllLoss2dBackward(gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight);
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(gradInput, grad.sizes(), {}, grad.options());
   return gradInput.copy_(grad);
 }

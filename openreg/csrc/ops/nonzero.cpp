@@ -10,7 +10,6 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -71,7 +70,6 @@ class Search {
 };
 
 at::Tensor nonzero(const at::Tensor& self) {
-  const c10::DeviceGuard guard(self.device());
   Search search(self);
   // One dimension's indices after the other's: so the CPU lays them out, and compiled code counts on it.
   const auto count = search.count();
@@ -96,7 +94,6 @@ at::Tensor& nonzeroOut(const at::Tensor& self, at::Tensor& out) {
 /// The size is given, so nobody waits.
 at::Tensor nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fillValue) {
   TORCH_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer");
-  const c10::DeviceGuard guard(self.device());
   auto rows = at::empty({size, self.dim()}, self.options().dtype(at::kLong)).fill_(fillValue);
   Search(self).put(rows);
   return rows;

@@ -7,7 +7,6 @@
 #include <ATen/native/ReduceOpsUtils.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <limits>
@@ -40,7 +39,6 @@ Outputs findAlong(
       sizes.erase(sizes.begin() + dim);
     }
   }
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(values, sizes, {}, self.options());
   resizeOutput(indices, sizes, {}, self.options().dtype(at::kLong));
   const bool isReduced = !keepDim && self.dim() > 0;
@@ -73,7 +71,6 @@ Outputs medianOut(const at::Tensor& self, int64_t dim, bool keepDim, at::Tensor&
 
 template <bool ignoresNan>
 at::Tensor median(const at::Tensor& self) {
-  const c10::DeviceGuard guard(self.device());
   if (self.numel() == 0) {
     const auto none = std::numeric_limits<double>::quiet_NaN();
     return at::full({}, none, self.options().dtype(at::kDouble)).to(self.scalar_type());
@@ -90,7 +87,6 @@ Outputs modeOut(const at::Tensor& self, int64_t dim, bool keepDim, at::Tensor& v
 }
 
 std::tuple<at::Tensor, at::Tensor> mode(const at::Tensor& self, int64_t dim, bool keepDim) {
-  const c10::DeviceGuard guard(self.device());
   auto values = at::empty({0}, self.options());
   auto indices = at::empty({0}, self.options().dtype(at::kLong));
   return modeOut(self, dim, keepDim, values, indices);

@@ -95,7 +95,6 @@ at::Tensor& reflectOut(const at::Tensor& self, at::IntArrayRef padding, at::Tens
   TORCH_CHECK(
       size.back() >= 1 || size[size.size() - 2] >= 1, "input (H: ", self.size(-2), ", W: ", self.size(-1),
       ") is too small. Calculated output H: ", size[size.size() - 2], " W: ", size.back());
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(out, size, {}, self.options());
   launchPad(kReflect, self, padding, out);
   return out;
@@ -115,7 +114,6 @@ backwardOut(const at::Tensor& gradOutput, const at::Tensor& self, at::IntArrayRe
   TORCH_CHECK(
       gradOutput.sizes() == size, "grad_output unexpected. Expected: ", at::IntArrayRef(size),
       ", Got: ", gradOutput.sizes());
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(gradInput, self.sizes(), {}, self.options());
   launchPadBackward(family, gradInput, padding, gradOutput); // NOLINT(readability-redundant-parentheses)
   return gradInput;

@@ -12,7 +12,6 @@
 #include <ATen/ops/arange_native.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linspace_native.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <cmath>
@@ -86,7 +85,6 @@ at::Tensor& withContiguous(at::Tensor& out, Use use) {
 
 at::Tensor& logspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base, at::Tensor& out) {
   TORCH_CHECK(steps >= 0, "number of steps must be non-negative");
-  const c10::DeviceGuard guard(out.device());
   if (out.numel() != steps) {
     at::native::resize_output(out, {steps});
   }
@@ -102,7 +100,6 @@ at::Tensor& rangeOut(const at::Scalar& start, const at::Scalar& end, const at::S
   TORCH_CHECK(distance != 0, "step must be nonzero");
   TORCH_CHECK(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ", last);
   TORCH_CHECK(distance > 0 ? last >= first : last <= first, "upper bound and lower bound inconsistent with step sign");
-  const c10::DeviceGuard guard(out.device());
   const auto count = static_cast<int64_t>((last - first) / distance) + 1; // the end belongs to it
   if (out.numel() != count) {
     out.resize_({count});

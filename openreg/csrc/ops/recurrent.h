@@ -4,8 +4,6 @@
 #include "ops/arrays.h"
 #include "ops/structured_output.h"
 
-#include <c10/core/DeviceGuard.h>
-
 namespace openreg {
 
 /**

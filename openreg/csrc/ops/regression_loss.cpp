@@ -53,7 +53,6 @@ at::Tensor& binaryCrossEntropyOut(
     at::Tensor& out) {
   SameDevice("aten::binary_cross_entropy.out").all(self, target, weight, reduction, out);
   checkSizes(self, target);
-  const c10::DeviceGuard guard(self.device());
   const auto factors = apartFrom(out, weight.value_or(at::Tensor()));
   auto losses = reduction == at::Reduction::None ? out : at::empty({0}, self.options());
   {
@@ -87,7 +86,6 @@ at::Tensor& binaryCrossEntropyBackwardOut(
   SameDevice("aten::binary_cross_entropy_backward.grad_input")
       .all(gradOutput, self, target, weight, reduction, gradInput);
   checkSizes(self, target);
-  const c10::DeviceGuard guard(self.device());
   const auto factors = apartFrom(gradInput, weight.value_or(at::Tensor()));
   auto iter = at::TensorIteratorConfig()
                   .add_output(gradInput)

@@ -8,7 +8,6 @@
 #include <ATen/native/BucketizationUtils.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/result_type.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <string_view>
@@ -45,7 +44,6 @@ at::Tensor& searchOut(
         sorter.scalar_type() == at::kLong, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ",
         sorter.scalar_type());
   }
-  const c10::DeviceGuard guard(boundaries.device());
   resizeOutput(out, values.sizes(), {}, out.options().device(boundaries.device()));
   if (values.numel() == 0) {
     return out;
@@ -78,7 +76,6 @@ at::Tensor search(
     bool right,
     std::optional<std::string_view> side,
     const std::optional<at::Tensor>& sorter) {
-  const c10::DeviceGuard guard(boundaries.device());
   auto out = at::empty({0}, boundaries.options().dtype(narrow ? at::kInt : at::kLong));
   return searchOut(boundaries, values, narrow, right, side, sorter, out);
 }

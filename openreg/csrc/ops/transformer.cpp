@@ -10,7 +10,6 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/relu.h>
-#include <c10/core/DeviceGuard.h>
 
 #include <cmath>
 #include <limits>
@@ -64,14 +63,12 @@ at::Tensor expandMask(const at::Tensor& self, const at::Tensor& mask, std::optio
 at::Tensor maskedSoftmax(
     const at::Tensor& self, const at::Tensor& mask, std::optional<int64_t> dim, std::optional<int64_t> maskType) {
   SameDevice("aten::_masked_softmax.out").all(self, mask);
-  const c10::DeviceGuard guard(self.device());
   const auto open = self.masked_fill(expandMask(self, mask, maskType), -std::numeric_limits<double>::infinity());
   return at::_softmax(open, dim.value_or(self.dim() - 1), /*half_to_float=*/false);
 }
 
 at::Tensor maskedSoftmaxBackward(
     const at::Tensor& grad, const at::Tensor& output, const at::Tensor& mask, std::optional<int64_t> dim) {
-  const c10::DeviceGuard guard(grad.device());
   const auto gradOpen = at::_softmax_backward_data(grad, output, dim.value_or(output.dim() - 1), output.scalar_type());
   return gradOpen.masked_fill(mask, 0);
 }
@@ -84,7 +81,6 @@ splitHeads(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads) {
       qkv.size(2) % (3 * heads) == 0, "_transform_bias_rescale_qkv: expected rows of 3 times ", heads, " parts, ",
       "but got ", qkv.size(2), " numbers");
   SameDevice("aten::_transform_bias_rescale_qkv.out").all(qkv, bias);
-  const c10::DeviceGuard guard(qkv.device());
   const auto perHead = qkv.size(2) / 3 / heads;
   const auto parts =
       qkv.add(bias).view({qkv.size(0), qkv.size(1), 3, heads, perHead}).permute({2, 0, 3, 1, 4}).contiguous();

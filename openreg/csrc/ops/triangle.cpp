@@ -9,7 +9,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tril_meta.h>
 #include <ATen/ops/triu_meta.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -71,7 +70,6 @@ at::Tensor triangleIndices(
       index == at::kLong || index == at::kInt, upper ? "\"triu" : "\"tril", "_indices\" not implemented for '",
       c10::toString(index), "'");
   const auto options = at::TensorOptions().dtype(index).device(device);
-  const c10::DeviceGuard guard(options.device());
   const int64_t lower = at::native::get_tril_size(rows, columns, upper ? diagonal - 1 : diagonal);
   kernels::TriangleIndicesArgs args{};
   args.count = upper ? rows * columns - lower : lower;

@@ -9,7 +9,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/im2col_shape_check.h>
 #include <ATen/ops/empty.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -61,7 +60,6 @@ at::Tensor& im2colOut(
   const auto args = describe(image.size(0) * image.size(1), image.sizes(), size, dilation, padding, stride);
   c10::SmallVector<int64_t, 3> shape = {
       image.size(0), image.size(1) * kernels::product(args.window.size), kernels::product(args.window.result)};
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(out, at::IntArrayRef(shape).slice(self.dim() == 3 ? 1 : 0), {}, self.options());
   const ArrayOutput output(out);
   launchOverArrays(
@@ -101,7 +99,6 @@ at::Tensor& col2imOut(
   const auto matrix = self.dim() == 2 ? self.unsqueeze(0) : self;
   const auto channels = matrix.size(1) / (size[0] * size[1]);
   c10::SmallVector<int64_t, 4> shape = {matrix.size(0), channels, imageSize[0], imageSize[1]};
-  const c10::DeviceGuard guard(self.device());
   resizeOutput(out, at::IntArrayRef(shape).slice(self.dim() == 2 ? 1 : 0), {}, self.options());
   const ArrayOutput output(out);
   launchOverArrays(

@@ -13,7 +13,6 @@
 #include <ATen/ops/ne.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/sort.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -59,7 +58,6 @@ firstOfGroups(const at::Tensor& slices, int64_t dim, const at::Tensor& order, bo
 }
 
 ThreeTensors unique2(const at::Tensor& self, bool /*sorted*/, bool wantsInverse, bool wantsCounts) {
-  const c10::DeviceGuard guard(self.device());
   if (self.numel() == 0) {
     return {at::empty({0}, self.options()), at::empty(self.sizes(), self.options().dtype(at::kLong)), noIndices(self)};
   }
@@ -105,7 +103,6 @@ at::Tensor sortSlices(const at::Tensor& self, int64_t dim) {
 }
 
 ThreeTensors uniqueDim(const at::Tensor& self, int64_t dim, bool /*sorted*/, bool wantsInverse, bool wantsCounts) {
-  const c10::DeviceGuard guard(self.device());
   const auto slices = self.dim() == 0 ? self.unsqueeze(0) : self;
   dim = c10::maybe_wrap_dim(dim, slices.dim());
   if (auto found = withoutSlices(slices, dim)) {
@@ -116,7 +113,6 @@ ThreeTensors uniqueDim(const at::Tensor& self, int64_t dim, bool /*sorted*/, boo
 }
 
 ThreeTensors uniqueDimConsecutive(const at::Tensor& self, int64_t dim, bool wantsInverse, bool wantsCounts) {
-  const c10::DeviceGuard guard(self.device());
   const auto slices = self.dim() == 0 ? self.unsqueeze(0) : self;
   dim = c10::maybe_wrap_dim(dim, slices.dim());
   if (auto found = withoutSlices(slices, dim)) {
@@ -127,7 +123,6 @@ ThreeTensors uniqueDimConsecutive(const at::Tensor& self, int64_t dim, bool want
 
 ThreeTensors
 uniqueConsecutive(const at::Tensor& self, bool wantsInverse, bool wantsCounts, std::optional<int64_t> dim) {
-  const c10::DeviceGuard guard(self.device());
   if (dim.has_value() && self.dim() > 1) {
     return uniqueDimConsecutive(self, *dim, wantsInverse, wantsCounts);
   }

@@ -38,7 +38,6 @@ at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
       self.numel() == other.numel(), "inconsistent tensor size, expected tensor [", self.numel(), "] and src [",
       other.numel(), "] to have the same number of elements, but got ", self.numel(), " and ", other.numel(),
       " elements respectively");
-  const c10::DeviceGuard guard(self.device());
   auto out = at::empty({}, self.options());
   multiplyMatrices(out.view({1, 1}), self.unsqueeze(0), other.unsqueeze(1), /*beta=*/0, /*alpha=*/1);
   return out;

@@ -2,7 +2,6 @@
 #include "ops/structured_output.h"
 
 #include <ATen/ops/norm_except_dim.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -25,7 +24,6 @@ at::Tensor sumExcept(const at::Tensor& tensor, int64_t dim) {
 
 TwoTensors weightNorm(const at::Tensor& direction, const at::Tensor& length, int64_t dim) {
   SameDevice("aten::_weight_norm_interface.out").all(direction, length);
-  const c10::DeviceGuard guard(direction.device());
   const auto norms = at::norm_except_dim(direction, 2, dim);
   return {direction.mul(length.div(norms)), norms};
 }
@@ -37,7 +35,6 @@ TwoTensors weightNormBackward(
     const at::Tensor& norms,
     int64_t dim) {
   SameDevice("aten::_weight_norm_interface_backward.out").all(grad, direction, length, norms);
-  const c10::DeviceGuard guard(grad.device());
   const auto gradLength = sumExcept(grad.mul(direction), dim).div(norms);
   // The part of the gradient along the direction changes nothing: the length is another parameter.
   const auto across = grad.sub(direction.mul(gradLength.div(norms)));
