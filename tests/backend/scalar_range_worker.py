@@ -21,11 +21,12 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo
 from torch.utils._pytree import tree_map
 
-DTYPES = (torch.int8, torch.uint8, torch.int16, torch.int64, torch.bool, torch.float16, torch.float32)
+# Not halves: which numbers PyTorch takes there differs from operator to operator.
+DTYPES = (torch.int8, torch.uint8, torch.int16, torch.int64, torch.bool, torch.float32)
 NUMBERS = (300, -300, 70_000, 1 << 40, 1e39)
 
 # Large factors make large errors.
-LIMITS = {torch.float16: {"rtol": 1e-2, "atol": 1e-2}, torch.float32: {"rtol": 1e-4, "atol": 1e-4}}
+LIMITS = {torch.float32: {"rtol": 1e-4, "atol": 1e-4}}
 
 
 def calls(

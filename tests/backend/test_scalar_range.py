@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,22 @@ from .workers import Result, Worker, run_all
 HERE = Path(__file__).resolve().parent
 
 
-# Arguments that other types than the elements' take, and why.
-EXPECTED: dict[str, str] = {}
+POWERS = "powers of 300 overflow on the CPU, and not where the largest element is taken out first"
+DOUBLE = "the CPU keeps this number in double precision"
+# Operators and arguments, in all forms and types, and why they differ.
+EXPECTED = {
+    "norm p": POWERS,
+    "linalg_vector_norm ord": POWERS,
+    "renorm p": POWERS,
+    "renorm maxnorm": DOUBLE,
+    "pow exponent": DOUBLE,
+    "std correction": DOUBLE,
+    "var correction": DOUBLE,
+    "std_mean correction": DOUBLE,
+    "var_mean correction": DOUBLE,
+    "multi_margin_loss margin": "it is kept in double precision, and the CPU's is not",
+    "multi_margin_loss_backward margin": "it is kept in double precision, and the CPU's is not",
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +45,9 @@ def test_every_operator_refuses_the_numbers_that_the_cpu_refuses(results: dict[s
     assert {name: result.detail for name, result in results.items() if result.outcome == "crash"} == {}
     assert sum(result.more["same"] for result in results.values()) > 3000
     wrong = {call: text for result in results.values() for call, text in result.more["wrong"].items()}
-    assert {call: text for call, text in wrong.items() if call not in EXPECTED} == {}
+    shortened = {call: re.sub(r"aten::(\w+?)_?(\.\w+)? (\w+) \w+", r"\1 \3", call) for call in wrong}
+    assert {call: text for call, text in wrong.items() if shortened[call] not in EXPECTED} == {}
+    assert set(EXPECTED) - set(shortened.values()) == set(), "these do as the CPU does now: take them out"
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32], ids=str)

@@ -13,7 +13,8 @@ size_t put(unsigned char* to, const c10::Scalar& value) {
   return sizeof(C);
 }
 
-/// Elements of narrow types are computed in wider ones, which hold more numbers; PyTorch takes those of the narrow one.
+/// Narrow integers are computed in 64 bits; PyTorch takes the numbers that the narrow type holds. Halves are computed
+/// in float, and there PyTorch takes what a float holds for some operators and not for others.
 void checkRange(const c10::Scalar& value, kernels::DType dtype) {
   switch (dtype) {
     case kernels::DType::UInt8:
@@ -33,9 +34,6 @@ void checkRange(const c10::Scalar& value, kernels::DType dtype) {
       break;
     case kernels::DType::UInt32:
       (void)value.to<uint32_t>();
-      break;
-    case kernels::DType::Half:
-      (void)value.to<c10::Half>();
       break;
     default:
       break;
