@@ -49,7 +49,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_reshape_from_tensor", reshapeFromTensor);
 }
 
-// Above autograd, too: with a kernel of its own, a composite operator no longer takes its gradient from its parts.
+// Above autograd, too: else a warning in backward says that an operator with a kernel of the backend has no gradient.
 TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) {
   m.impl("_reshape_from_tensor", reshapeFromTensor);
 }
