@@ -20,6 +20,7 @@ import pytest
 from workers import locked, run_folder
 
 from . import header
+from .arguments import OPTIONAL
 from .conftest import BUILD, HERE, CompileFunction
 
 
@@ -216,6 +217,12 @@ def test_the_empty_table_passes_and_lacks_what_is_recorded(fake_result: Any) -> 
     assert fake_result.recorded() == contract.read_recorded()["fake"], "python tools/contract.py --record fake"
     assert contract.level_of(fake_result) is None
     assert fake_result.failures == []
+
+
+def test_to_say_that_an_entry_is_not_there_is_not_to_have_it(fake_result: Any) -> None:
+    said = {name: fake_result.entries[name] for name in OPTIONAL if name in fake_result.entries}
+    assert set(said) == set(OPTIONAL)
+    assert not any(counts["pass"] for counts in said.values()), said
 
 
 def test_all_recorded_runs_are_of_the_tests_that_there_are(fake_result: Any) -> None:
