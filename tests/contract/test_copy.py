@@ -404,3 +404,24 @@ def test_a_synchronous_fill_waits_in_the_default_stream_of_its_device(api: OpenR
         call.result()
         assert other.waiting == 1
     assert api.read(buffer, 64) == b"\3" * 64
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+@pytest.mark.parametrize("source", [0, 1])
+@pytest.mark.parametrize("of", [0, 1])
+def test_nothing_is_copied_from_or_to_a_device_that_is_lost(
+    api: OpenReg, lib: Any, source: int, lost: int, of: int
+) -> None:
+    buffers = [api.malloc(8, 0), api.malloc(8, 1)]
+    streams = [api.stream(0), api.stream(1)]
+    for buffer in buffers:
+        api.write(buffer, b"12345678")
+    target = 1 - source
+    ends = (api.pointer(buffers[target]), target, api.pointer(buffers[source]), source, 8)
+    api.ok(lib.orMemcpyPeerAsync(*ends, streams[of]))
+    api.synchronize(streams[of])
+    api.ok(lib.orSimLoseDevice(lost))
+    api.check(lib.orMemcpyPeer(*ends), "orErrorDeviceLost", "^orMemcpyPeer: ", f"device {lost}")
+    error = lib.orMemcpyPeerAsync(*ends, streams[of])
+    api.check(error, "orErrorDeviceLost", "^orMemcpyPeerAsync: ", f"device {lost}")
+    api.ok(lib.orDeviceSynchronize(1 - lost))

@@ -191,8 +191,8 @@ OPENREG_EXPORT orError_t orDeviceSynchronize(int device);
 // LITERALINCLUDE END: CONTRACT SYNCHRONIZE
 
 /**
- * @brief Returns `device` to its first state: blocks until its running kernel ends, drops what is queued, frees all its
- *        memory, clears a sticky error.
+ * @brief Returns `device` to its first state: blocks until its running kernels and functions of the host end, drops
+ * what is queued, frees all its memory, clears a sticky error.
  *
  * Streams, events, modules and pointers made before are invalid after; freeing such a pointer succeeds and does
  * nothing. Peer access from and to the device is off again.
@@ -461,7 +461,8 @@ OPENREG_EXPORT orError_t orMemcpyPeer(void* dst, int dstDevice, const void* src,
  * @param size Bytes.
  * @param stream Stream of either device. Work of the other device is *not* ordered by it: use an event.
  * @return ::orErrorInvalidValue (a pointer is not of the device named beside it, or is too short),
- *         ::orErrorInvalidDevice, ::orErrorInvalidHandle, ::orErrorForked, or the stream's device's sticky error.
+ *         ::orErrorInvalidDevice, ::orErrorInvalidHandle, ::orErrorForked, or the sticky error of either device: none
+ *         that has failed is copied from or to. A copy that was queued before the other device failed may be done.
  */
 OPENREG_EXPORT orError_t
 orMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t size, orStream_t stream);
@@ -599,10 +600,15 @@ typedef struct orPointerArg {
 /**
  * @brief Loads a module on the current device. Modules that the driver brings along go by name, others by path (a name
  *        with a slash in it). Loading one twice gives the same handle. Blocks while loading.
- * @param[out] module Receives the handle, valid until the device is reset. There is nothing to unload.
+ *
+ * A relative path begins at the calling process's current folder of this moment, wherever the device lives. The file is
+ * copied during the call: what becomes of it later does not matter to the device, and a library in it is not found by
+ * its folder ($ORIGIN). A file that has been changed or replaced since it was loaded is another module.
+ * @param[out] module Receives the handle, valid until the device is reset. There is no call that unloads a module. A
+ *             process has room for at least 4096 of them at a time; a reset of their device gives it back.
  * @param name "openreg" for the kernels of this repository.
- * @return ::orErrorInvalidValue, ::orErrorNotFound, ::orErrorNotImplemented, ::orErrorForked, or the device's sticky
- *         error.
+ * @return ::orErrorInvalidValue, ::orErrorNotFound, ::orErrorMemoryAllocation (too many modules),
+ *         ::orErrorNotImplemented, ::orErrorForked, or the device's sticky error.
  */
 OPENREG_EXPORT orError_t orModuleLoad(orModule_t* module, const char* name);
 

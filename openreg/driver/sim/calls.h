@@ -44,6 +44,9 @@ orError_t eventSynchronize(orEvent_t event);
 orError_t eventElapsedTime(float* milliseconds, orEvent_t start, orEvent_t end);
 
 orError_t moduleLoad(orModule_t* module, const char* name, int device);
+
+/// The same, for an executor: its folder is not the program's, who says `name` and means `path`.
+orError_t moduleLoadFrom(orModule_t* module, const char* path, const char* name, int device);
 orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* name);
 orError_t launchKernel(
     orKernel_t kernel,

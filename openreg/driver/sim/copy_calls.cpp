@@ -94,6 +94,10 @@ orError_t memcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevi
   if (const orError_t error = device.use()) {
     return error;
   }
+  const Device& peer = *all.devices[static_cast<size_t>(device.index == dstDevice ? srcDevice : dstDevice)];
+  if (const orError_t error = peer.failure.check()) {
+    return error; // What a device has that no longer answers is gone.
+  }
   Ends ends;
   if (const orError_t error =
           resolve(ends.dst, "dst", dst, size, Want::Device, *all.devices[static_cast<size_t>(dstDevice)])) {

@@ -1,12 +1,11 @@
 // Calls about modules, kernels and launches.
-#include <dlfcn.h>
-
 #include <cstring>
 #include <string>
 
 #include "calls.h"
 #include "kernels/registry.h"
 #include "launch.h"
+#include "module_file.h"
 #include "simulator.h"
 #include "stale.h"
 
@@ -14,13 +13,7 @@ namespace openreg::sim {
 
 namespace {
 
-/// Where a module's kernels are.
-struct Source {
-  const void* origin = nullptr;
-  std::span<const orKernelEntry> kernels;
-};
-
-orError_t open(Source& source, const char* name) {
+orError_t open(Source& source, const char* path, const char* name) {
   if (std::strchr(name, '/') == nullptr) {
     if (std::strcmp(name, "openreg") != 0) {
       return orDriverError(
@@ -34,30 +27,23 @@ orError_t open(Source& source, const char* name) {
     }
     return orSuccess;
   }
-  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL); // The same handle for the same library, so it serves as origin.
-  if (library == nullptr) {
-    return orDriverError(orErrorNotFound, "argument 'name' is '%s', which cannot be loaded: %s", name, dlerror());
-  }
-  const auto get = reinterpret_cast<decltype(&orGetKernels)>(dlsym(library, "orGetKernels"));
-  if (get == nullptr) {
-    return orDriverError(orErrorNotFound, "argument 'name' is '%s', which does not export orGetKernels", name);
-  }
-  size_t count = 0;
-  const orKernelEntry* entries = get(&count);
-  source = {library, {entries, entries != nullptr ? count : 0}};
-  return orSuccess;
+  return loadModuleFile(source, path, name);
 }
 
 } // namespace
 
 orError_t moduleLoad(orModule_t* module, const char* name, int index) {
+  return moduleLoadFrom(module, name, name, index);
+}
+
+orError_t moduleLoadFrom(orModule_t* module, const char* path, const char* name, int index) {
   Simulator& all = simulator();
   Device& device = *all.devices[static_cast<size_t>(index)];
   if (const orError_t error = device.use()) {
     return error;
   }
   Source source;
-  if (const orError_t error = open(source, name)) {
+  if (const orError_t error = open(source, path, name)) {
     return error;
   }
   const std::lock_guard lock(all.modulesMutex);
@@ -70,7 +56,9 @@ orError_t moduleLoad(orModule_t* module, const char* name, int index) {
   if (found == 0) {
     Module* it = all.modules.acquire();
     if (it == nullptr) {
-      return orDriverError(orErrorMemoryAllocation, "there are too many modules");
+      return orDriverError(
+          orErrorMemoryAllocation,
+          "there are %u modules, as many as there can be; expected fewer, or a device to be reset first", kMaxModules);
     }
     it->device.store(&device);
     it->origin = source.origin;

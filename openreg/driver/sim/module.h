@@ -12,6 +12,8 @@ namespace openreg::sim {
 
 class Device;
 
+constexpr uint32_t kMaxModules = 4096; ///< Of all devices together. See orModuleLoad.
+
 /// A kernel of a module that is loaded on a device. Its entry lives as long as the process.
 struct Kernel : Handled {
   std::atomic<Device*> device{nullptr};

@@ -24,7 +24,7 @@ struct Simulator {
   Bell bell;
   HandleTable<Stream, HandleKind::Stream, 16 * 1024> streams;
   HandleTable<Event, HandleKind::Event, 1024 * 1024> events;
-  HandleTable<Module, HandleKind::Module, 4096> modules;
+  HandleTable<Module, HandleKind::Module, kMaxModules> modules;
   HandleTable<Kernel, HandleKind::Kernel, 64 * 1024> kernels;
   HandleTable<Gate, HandleKind::Gate, 64 * 1024> gates;
   Pinned pinned;
