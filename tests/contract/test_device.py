@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .harness import READ, WRITE, Call, OpenReg, wait_until
+from .harness import DEADLINE, READ, WRITE, Call, OpenReg, wait_until
 from .processes import driver_environment
 
 
@@ -212,6 +212,32 @@ def test_reset_waits_for_the_running_kernel(api: OpenReg, lib: Any) -> None:
     assert reset.blocks()
     api.write_words(flags + 8, 1)
     reset.result()
+
+
+def test_reset_waits_for_the_running_function_of_the_host_and_calls_none_after_it(api: OpenReg, lib: Any) -> None:
+    streams = [api.stream(), api.stream()]
+    entered, leave, calls = threading.Event(), threading.Event(), []
+
+    def function() -> None:
+        calls.append("in")
+        entered.set()
+        leave.wait(DEADLINE)
+        calls.append("out")
+
+    api.host_function(streams[0], function)
+    api.host_function(streams[0], lambda: calls.append("queued"))
+    gate = api.gate(streams[1])
+    api.host_function(streams[1], lambda: calls.append("behind a gate"))
+    assert entered.wait(DEADLINE)
+    reset = Call(lambda: lib.orDeviceReset(0))
+    assert reset.blocks()
+    leave.set()
+    api.ok(reset.result())
+    assert calls == ["in", "out"]
+    gate.destroy()
+    api.host_function(api.stream(), lambda: calls.append("of the next life"))
+    api.ok(lib.orDeviceSynchronize(0))
+    assert calls == ["in", "out", "of the next life"]
 
 
 def test_reset_lets_those_go_who_wait_for_the_device(api: OpenReg, lib: Any) -> None:

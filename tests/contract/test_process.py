@@ -359,6 +359,94 @@ def test_a_kernel_may_run_for_longer_than_the_deadline(run_process: Any) -> None
     )
 
 
+SLOW = """
+#include <unistd.h>
+#include "openreg_kernel.h"
+static void nothing(const void* args, orKernelContext* context) { (void)args, (void)context; }
+static const orKernelEntry entries[] = {{"nothing", nothing, 0}};
+const orKernelEntry* orGetKernels(size_t* count) { *count = 1; return entries; }
+__attribute__((constructor)) static void load(void) { while (access(GO, F_OK) != 0) usleep(1000); }
+"""
+
+
+@pytest.mark.parametrize("executor", ["C++", "Python"])
+def test_a_module_may_take_longer_to_load_than_the_deadline_and_the_device_works_meanwhile(
+    run_process: Any, compile_library: CompileFunction, tmp_path: Path, executor: str
+) -> None:
+    source = tmp_path / "slow.c"
+    source.write_text(f'#define _GNU_SOURCE\n#define GO "{tmp_path}/go"\n' + SLOW)
+    run_process(
+        f"""
+        stream, log = api.stream(), api.log()
+        api.append(log, 1, stream)
+        out = ffi.new("orModule_t*")
+        load = Call(lambda: (lib.orModuleLoad(out, {str(compile_library(source))!r}.encode()), api.message()))
+        load._thread.join(3)  # several deadlines
+        assert load.blocks()
+        api.append(log, 2, stream)
+        api.synchronize(stream)
+        assert api.read_log(log) == [1, 2]
+        open({str(tmp_path / "go")!r}, "w").close()
+        error, text = load.result()
+        assert error == 0, text
+        """,
+        f"deadline=1s,{PYTHON}" if executor == "Python" else "deadline=1s",
+    )
+
+
+def test_an_executor_that_hangs_while_a_module_loads_is_ended(
+    run_process: Any, compile_library: CompileFunction, tmp_path: Path
+) -> None:
+    source = tmp_path / "slow.c"
+    source.write_text(f'#define _GNU_SOURCE\n#define GO "{tmp_path}/go"\n' + SLOW)
+    run_process(
+        f"""
+        api.malloc(8)
+        path = {str(compile_library(source))!r}.encode()
+        load = Call(lambda: (lib.orModuleLoad(ffi.new("orModule_t*"), path), api.message()))
+        assert load.blocks()
+        stop(0)
+        error, text = load.result()
+        assert api.name(error) == "orErrorTimedOut" and "(ModuleLoad)" in text, text
+        """,
+        "deadline=300ms",
+    )
+
+
+SIGNALS = """
+#define _GNU_SOURCE
+#include <signal.h>
+#include "openreg_kernel.h"
+static void ignore(int number) { (void)number; }
+static void handle(const void* args, orKernelContext* context) { (void)args, (void)context; signal(SIGUSR1, ignore); }
+static const orKernelEntry entries[] = {{"handle", handle, 0}};
+const orKernelEntry* orGetKernels(size_t* count) { *count = 1; return entries; }
+"""
+
+
+def test_a_signal_that_an_executor_handles_is_not_taken_for_a_message(
+    run_process: Any, compile_library: CompileFunction, tmp_path: Path
+) -> None:
+    """An executor that naps is not rung for. If a signal made it wait for a message, nothing would be done any more."""
+    source = tmp_path / "signals.c"
+    source.write_text(SIGNALS)
+    run_process(
+        f"""
+        stream, log = api.stream(), api.log()
+        api.ok(api.launch(api.kernel("handle", module={str(compile_library(source))!r}), b"", [], stream))
+        api.append(log, -1, stream)
+        api.synchronize(stream)
+        pid, values = executors()[0], list(range(200))
+        for value in values:
+            for _ in range(5):
+                os.kill(pid, signal.SIGUSR1)
+            api.append(log, value, stream)
+            wait_until(lambda: api.is_done(stream), "it is done, although nobody has rung", 5)
+        assert api.read_log(log) == [-1, *values]
+        """
+    )
+
+
 # ------------------------------------------------------------------------------------------------------ the parent dies
 
 
@@ -429,6 +517,28 @@ def test_an_interrupt_from_the_terminal_is_for_the_program_alone(run_process: An
     )
 
 
+def test_a_reset_waits_for_a_running_function_of_the_host(run_process: Any) -> None:
+    run_process(
+        """
+        import threading
+        entered, leave, calls = threading.Event(), threading.Event(), []
+        def function():
+            entered.set()
+            leave.wait(30)
+            calls.append("returned")
+        stream = api.stream()
+        api.host_function(stream, function)
+        api.host_function(stream, lambda: calls.append("not called any more"))
+        assert entered.wait(30)
+        reset = Call(lambda: lib.orDeviceReset(0))
+        assert reset.blocks()
+        leave.set()
+        api.ok(reset.result())
+        assert calls == ["returned"]
+        """
+    )
+
+
 def test_a_reset_leaves_no_process_and_no_descriptor_behind(run_process: Any) -> None:
     run_process(
         """
@@ -447,7 +557,91 @@ def test_a_reset_leaves_no_process_and_no_descriptor_behind(run_process: Any) ->
     )
 
 
+def test_memory_that_the_executor_in_python_frees_is_given_back_to_the_system(run_process: Any) -> None:
+    run_process(
+        """
+        def used():
+            files = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
+            files = [it for it in files if os.path.islink(it) and "memfd:openreg-memory" in os.readlink(it)]
+            return sum(os.stat(it).st_blocks * 512 for it in files)
+        api.malloc(8)
+        size = 32 << 20
+        buffer = api.malloc(size)
+        api.ok(lib.orMemset(api.pointer(buffer), 1, size))
+        assert used() >= size
+        api.ok(api.free(buffer))
+        api.memory()  # a request: the frames before it have been taken
+        assert used() < size // 4
+        """,
+        PYTHON,
+    )
+
+
 # ------------------------------------------------------------------------------------------------- fork, spawn, threads
+
+
+def test_a_loss_is_noticed_at_once_although_a_child_was_forked_while_the_executor_started(run_process: Any) -> None:
+    """Such a child holds both ends of the socket, which then does not end with the executor."""
+    run_process(
+        """
+        import threading
+        def ends(pid):
+            try:
+                names = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+            except OSError:
+                return 0
+            return sum(name.startswith("socket:") for name in names) - sockets
+        sockets = 0
+        sockets = ends(os.getpid())
+        api.device_count
+        for attempt in range(60):
+            children, started = [], threading.Event()
+            def fork():
+                while not started.is_set() and len(children) < 40:
+                    pid = os.fork()
+                    if pid == 0:
+                        signal.pause()
+                    children.append(pid)
+            forker = threading.Thread(target=fork)
+            forker.start()
+            wait_until(lambda: children, "the first child is there")
+            buffer = api.malloc(8)
+            started.set()
+            forker.join()
+            if held := max(map(ends, children)) >= 2:
+                call = Call(lambda: (kill(0), time.monotonic(), lib.orDeviceSynchronize(0)))
+                _, start, _ = call.result()
+                wait_until(lambda: lib.orDeviceSynchronize(0) != 0, "the loss is known")
+                assert time.monotonic() - start < 1
+                api.check(lib.orDeviceSynchronize(0), "orErrorDeviceLost", "signal 9")
+            start = time.monotonic()
+            api.forget(0)
+            assert time.monotonic() - start < 5
+            for pid in children:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            if held:
+                break
+        assert held, "no child was forked between the making of the socket and the start of the executor"
+        """
+    )
+
+
+def test_an_executor_that_the_program_has_reaped_itself_is_lost_like_any_other(run_process: Any) -> None:
+    run_process(
+        """
+        stream = api.stream()
+        api.malloc(8)
+        pid = executors()[0]
+        reaper = Call(lambda: os.waitpid(pid, 0))
+        assert reaper.blocks()
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: lib.orStreamQuery(stream) != 0, "the loss is known")
+        api.check(lib.orStreamQuery(stream), "orErrorDeviceLost", f"process {pid}")
+        api.forget(0)
+        api.write(api.malloc(8), b"12345678")
+        """
+    )
 
 
 def test_a_forked_child_leaves_the_parents_executor_alone(run_process: Any) -> None:

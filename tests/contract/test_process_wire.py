@@ -72,7 +72,7 @@ def test_a_request_that_is_late_is_not_served(host: HostFunction) -> None:
     assert free == total
 
 
-ERROR_FREE = wire.frame(wire.KINDS.index("ping"), 1)
+ERROR_FREE = wire.frame(wire.KINDS.index("nudge"), 1, stream_frame())
 GARBLED = {
     "magic": (wire.frame(1, 1, magic=7), "magic number is 7"),
     "a gap in the numbers": (wire.frame(1, 2), "numbered 2"),
@@ -84,6 +84,7 @@ GARBLED = {
     "a size beyond the ring": (wire.frame(1, 1, bytes=1 << 30), "has 1073741824 bytes"),
     "a payload larger than the frame": (wire.frame(1, 1, size=100), "payload has 100 bytes"),
     "a payload of the wrong size": (wire.frame(3, 1, b"xy"), "2 bytes of payload; expected 8"),
+    "a request that nobody waits for": (wire.frame(1, 1), "of kind 1 and has the flags 0"),
     "a stream that there is not": (wire.frame(7 - 3, 1, stream_frame(5)), "stream 5"),
     "a stream that cannot be": (wire.frame(3, 1, stream_frame(5000)), "stream 5000"),
     "a device that there is not": (wire.frame(20, 1, struct.pack("<iI", 7, 0)), "device 7 of 2"),
@@ -108,10 +109,18 @@ def test_an_executor_that_gets_a_garbled_frame_says_so_and_ends(host: HostFuncti
     ("hello", "descriptors", "text"),
     [
         (b"hello", 4, "5 bytes and 4 descriptors"),
-        (wire.HELLO.pack(1, 1, 0, 2, 0, 0, 0, b""), 4, "magic"),
-        (wire.HELLO.pack(wire.MAGIC, 1, 0, 2, 0, 0, 0, b""), 3, "3 descriptors"),
-        (wire.HELLO.pack(wire.MAGIC, 77, 0, 2, 0, 0, 0, b""), 4, "speaks version 77 of the protocol; expected 1"),
-        (wire.HELLO.pack(wire.MAGIC, 1, 0, 2, 0, 1 << 20, 1 << 20, b"memory=x"), 4, "OPENREG_SIM has 'memory=x'"),
+        (wire.HELLO.pack(1, wire.VERSION, 0, 2, 0, 0, 0, b""), 4, "magic"),
+        (wire.HELLO.pack(wire.MAGIC, wire.VERSION, 0, 2, 0, 0, 0, b""), 3, "3 descriptors"),
+        (
+            wire.HELLO.pack(wire.MAGIC, 77, 0, 2, 0, 0, 0, b""),
+            4,
+            f"speaks version 77 of the protocol; expected {wire.VERSION}",
+        ),
+        (
+            wire.HELLO.pack(wire.MAGIC, wire.VERSION, 0, 2, 0, 1 << 20, 1 << 20, b"memory=x"),
+            4,
+            "OPENREG_SIM has 'memory=x'",
+        ),
     ],
 )
 def test_a_hello_that_is_not_understood_is_refused_in_words(
@@ -149,7 +158,10 @@ def fake(tmp_path: Path) -> Callable[[str], str]:
 STARTS = {
     "ends without a word": ("sys.exit(0)", "has not answered Hello"),
     "never answers": ("time.sleep(60)", "has not answered Hello"),
-    "another version": ("it.welcome(version=2); time.sleep(60)", "speaks version 2 of the protocol; expected 1"),
+    "another version": (
+        "it.welcome(version=99); time.sleep(60)",
+        f"speaks version 99 of the protocol; expected {wire.VERSION}",
+    ),
     "half a Welcome": ("it.socket.send(b'OR'); time.sleep(60)", "answered Hello with 2 bytes"),
     "a refusal": ("it.welcome(error=17, text=b'no such chip'); time.sleep(60)", "cannot serve: no such chip"),
 }

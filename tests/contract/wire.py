@@ -25,7 +25,10 @@ KINDS = _definitions.KINDS
 WRITTEN, REST, ASLEEP, TAKEN = _definitions.WRITTEN, _definitions.REST, _definitions.ASLEEP, _definitions.TAKEN
 RING, RING_BYTES = _definitions.RING, _definitions.RING_BYTES
 ANSWERED, ANSWER_AT, CHANNEL_BYTES = _definitions.ANSWERED, _definitions.ANSWER_AT, _definitions.CHANNEL_BYTES
-LAST_WORDS, BOARD_BYTES = _definitions.LAST_WORDS, _definitions.BOARD_BYTES
+HOST_BYTES, DEVICE_BYTES, BOARD_BYTES = _definitions.HOST_BYTES, _definitions.DEVICE_BYTES, _definitions.BOARD_BYTES
+FAILED, ERROR, TEXT, LAST_WORDS = _definitions.FAILED, _definitions.ERROR, _definitions.TEXT, _definitions.LAST_WORDS
+DEVICE_SLEEPERS, STANDING, STREAMS = _definitions.DEVICE_SLEEPERS, _definitions.STANDING, _definitions.STREAMS
+SLEEPERS, FENCE, REQUESTS = _definitions.SLEEPERS, _definitions.FENCE, _definitions.REQUESTS
 Shared = _definitions.Shared
 
 
@@ -79,7 +82,8 @@ class Host:
 
     def last_words(self) -> str:
         """What the executor has said before it left."""
-        return self.board.bytes[LAST_WORDS : LAST_WORDS + 500].split(b"\0")[0].decode()
+        at = HOST_BYTES + LAST_WORDS  # of device 0
+        return self.board.bytes[at : at + 500].split(b"\0")[0].decode()
 
     def end(self) -> int:
         """Exit status of the executor, which must end by itself."""

@@ -22,16 +22,13 @@ orError_t invalid(orSimGate_t gate) {
   return invalidHandle("gate", "a gate", number(gate));
 }
 
-GateBoard& boardOf(const Gate& gate) {
-  return host().shared().board().gates[gate.index];
-}
-
 /// Opens the gate for the streams that stand there. Its fence has the number of the owners it has had.
 void letThrough(Gate& gate) {
   const std::lock_guard lock(gate.mutex);
   gate.open = true;
   if (host().sharedIfAny() != nullptr) {
-    boardOf(gate).opened.advance(gate.generation);
+    Board& board = host().shared().board();
+    board.host.gates[gate.index].advance(gate.generation, [&] { return board.somebodySleepsOn(Board::kHost); });
   }
 }
 
@@ -91,9 +88,9 @@ orError_t gateWaiting(orSimGate_t gate, int* waiting) {
     return invalid(gate);
   }
   *waiting = 0;
-  if (host().sharedIfAny() != nullptr) {
-    for (const auto& onDevice : boardOf(*it).waiting) {
-      *waiting += std::max(onDevice.load(), 0);
+  if (Shared* shared = host().sharedIfAny()) {
+    for (const DeviceBoard& device : shared->board().devices) {
+      *waiting += std::clamp(device.gates[it->index].load(), 0, static_cast<int>(kMaxStreams));
     }
   }
   return orSuccess;

@@ -39,6 +39,13 @@ queueCopy(Device& device, Stream& stream, uint64_t handle, const Ends& ends, siz
   frame.to = ends.dst.at;
   frame.from = ends.src.at;
   frame.size = size;
+  for (const Place* end : {&ends.dst, &ends.src}) {
+    if (end->where == Where::Pinned) {
+      if (const orError_t error = host().shared().pinned.open(end->host, device)) {
+        return error;
+      }
+    }
+  }
   Point point;
   if (const orError_t error = device.submit(stream, handle, Kind::Copy, frame, {}, {}, &point)) {
     return error;
@@ -120,6 +127,10 @@ orError_t memcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevi
   if (const orError_t error = device.use()) {
     return error;
   }
+  Device& other = host().device(device.index == dstDevice ? srcDevice : dstDevice);
+  if (const orError_t error = other.failure.check()) {
+    return error; // What a device has that no longer answers is gone, even if its pages are still there.
+  }
   Ends ends;
   if (const orError_t error = resolve(ends.dst, "dst", dst, size, Want::Device, host().device(dstDevice))) {
     return error;
@@ -130,7 +141,6 @@ orError_t memcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevi
   if (size == 0) {
     return orSuccess;
   }
-  Device& other = host().device(device.index == dstDevice ? srcDevice : dstDevice);
   if (&other != &device && !host().peers.introduce(device, other)) {
     const orError_t error = device.failure.check();
     return error != orSuccess ? error

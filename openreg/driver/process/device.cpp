@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "host.h"
+#include "host_function.h"
 #include "openreg_driver.h"
+#include "wire/text.h"
 
 namespace openreg::process {
 
@@ -12,21 +14,73 @@ Device::Device(int index, Host& host)
     : index(index), memory(index, host.settings.devices.memory, host.settings.devices.check), host_(host),
       delay_{host.settings.devices.kernelDelayNs, host.settings.devices.copyDelayNs} {}
 
+namespace {
+
+/// A text that an executor has written, and the device's name before it if it does not say it itself.
+template <size_t kBytes>
+std::string textOf(const char (&shared)[kBytes], int device) {
+  const auto copy = snapshot(reinterpret_cast<const std::array<char, kBytes>&>(shared));
+  const std::string text = printable({copy.data(), kBytes});
+  const std::string name = "device " + std::to_string(device);
+  return text.find(name) != text.npos ? text : name + ": " + text;
+}
+
+} // namespace
+
 DeviceBoard& Device::board() const {
   return host_.shared().board().devices[index];
 }
 
+std::atomic<uint32_t>& Device::lostWord() const {
+  return host_.shared().board().host.lost[index];
+}
+
+// LITERALINCLUDE START: PROCESS SURFACE
 orError_t Device::surface() {
-  if (Shared* shared = host_.sharedIfAny()) {
-    const DeviceBoard& it = shared->board().devices[index];
-    if (it.failed.load(std::memory_order_acquire) != 0 && !failure.exists()) {
-      const std::lock_guard lock(mutex_); // A reset must not clear both in between.
-      if (it.failed.load() != 0 && !failure.exists()) {
-        failure.raise(static_cast<orError_t>(it.error), std::string(it.text, strnlen(it.text, sizeof(it.text))));
-      }
-    }
+  if (host_.sharedIfAny() != nullptr && !failure.exists()) {
+    readBoard();
   }
   return failure.surface();
+}
+
+/// Takes over what the executor says of its device: that it has failed, or what cannot be.
+void Device::readBoard() {
+  const uint64_t life = this->life();
+  const DeviceBoard& it = board();
+  std::string astray;
+  if (const uint64_t lane = astray_.load(); lane != 0) {
+    astray = "says that stream " + std::to_string(lane - 1) + " is further than its last fence";
+  } else if (it.failed.load(std::memory_order_acquire) != 0) {
+    const std::lock_guard lock(mutex_); // A reset must not clear both in between.
+    const int32_t error = it.error.load(std::memory_order_relaxed);
+    if (it.failed.load() == 0 || failure.exists()) {
+      return;
+    }
+    if (isFailure(error)) {
+      failure.raise(static_cast<orError_t>(error), textOf(it.text, index));
+    } else {
+      astray = "says that it has failed with error " + std::to_string(error) + ", which there is not";
+    }
+  }
+  if (!astray.empty()) {
+    distrust(life, astray);
+  }
+}
+// LITERALINCLUDE END: PROCESS SURFACE
+
+orError_t Device::distrust(uint64_t life, const std::string& text) {
+  std::shared_ptr<Executor> liar;
+  {
+    const std::lock_guard lock(mutex_);
+    if (life_.load() == life) {
+      liar = executor_; // Else that executor has gone already, and the next one has said nothing wrong.
+    }
+  }
+  if (liar != nullptr) {
+    liar->distrust(text);
+  }
+  const orError_t reason = failure.surface();
+  return reason != orSuccess ? reason : wasReset();
 }
 
 orError_t Device::startFailed(const std::string& text) {
@@ -58,6 +112,7 @@ orError_t Device::start(std::unique_lock<std::mutex>& lock) {
     plan.board = shared.boardMemory.number();
     plan.memory = memoryFile_.number();
     plan.pinned = shared.pinned.descriptor();
+    shared.board().host.deviceCount.store(static_cast<uint32_t>(host_.devices.size()));
     plan.hello.device = index;
     plan.hello.deviceCount = static_cast<int32_t>(host_.devices.size());
     plan.hello.memoryBase = reinterpret_cast<uint64_t>(addresses->base());
@@ -113,8 +168,8 @@ int Device::memoryDescriptor() {
 }
 
 void Device::interruptWaiters() {
-  for (StreamBoard& stream : board().streams) {
-    stream.device.interrupt();
+  for (Fence& fence : board().streams) {
+    fence.interrupt();
   }
 }
 
@@ -124,13 +179,14 @@ void Device::lost(const Executor& executor, orError_t error, const std::string& 
   if (executor_.get() != &executor) {
     return; // A reset has been faster.
   }
-  DeviceBoard& it = board();
   std::string message = "device " + std::to_string(index) + " was lost: " + text;
-  if (it.lastWords[0] != '\0') {
-    message += ": " + std::string(it.lastWords, strnlen(it.lastWords, sizeof(it.lastWords)));
+  const auto lastWords =
+      snapshot(reinterpret_cast<const std::array<char, sizeof(board().lastWords)>&>(board().lastWords));
+  if (lastWords[0] != '\0') {
+    message += ": " + printable({lastWords.data(), lastWords.size()});
   }
   failure.impose(error, message + "; expected it to answer until orDeviceReset");
-  it.lost.store(1);
+  lostWord().store(1);
   forgetGates();
   interruptWaiters();
 }
@@ -171,18 +227,27 @@ void Device::reset() {
   if (old != nullptr) {
     old->quit();
   }
+  awaitHostFunctions(*this); // Who resets may free what they use.
   const std::lock_guard lock(mutex_);
   if (Shared* shared = host_.sharedIfAny()) {
     DeviceBoard& it = shared->board().devices[index];
+    for (auto& sleepers : it.sleepers) {
+      sleepers.store(0); // Those of its executor, which may have been killed asleep.
+    }
     for (const auto& lane : lanes_) {
       lane->startAnew();
-      it.streams[lane->number].device.advance(lane->fenced); // Nobody waits for what was dropped.
-      it.streams[lane->number].host.advance(lane->hostFenced);
+      posted_[lane->number].store(lane->fenced);
+      Fence& fence = it.streams[lane->number];
+      fence.value.store(
+          lane->fenced); // Nobody waits for what was dropped. Nor for what was never there, if it says so.
+      fence.interrupt();
+      host_.advanceHostFence(index, lane->number, lane->hostFenced);
     }
     forgetGates();
     it.lastWords[0] = '\0';
     it.failed.store(0);
-    it.lost.store(0);
+    astray_.store(0);
+    lostWord().store(0);
   }
   memory.reset();
   memoryFile_ = Descriptor();
@@ -193,8 +258,8 @@ void Device::reset() {
 }
 
 void Device::forgetGates() {
-  for (GateBoard& gate : host_.shared().board().gates) {
-    gate.waiting[index].store(0);
+  for (auto& waiting : board().gates) {
+    waiting.store(0);
   }
 }
 

@@ -1,6 +1,7 @@
 // One device, seen from the host: its executor, its addresses, its lanes.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -92,6 +93,10 @@ class Device {
 
   Fence& fence(uint32_t lane) const;
 
+  /// Whether a lane has come to a value. A fence that stands where it cannot, beyond what has been posted, is not
+  /// believed: the next call that waits or surfaces ends the executor.
+  bool reached(uint32_t lane, uint64_t value) const;
+
   /// Blocks until a point of this device is reached, its executor is lost, or it is reset.
   void wait(const Point& point);
 
@@ -118,6 +123,9 @@ class Device {
   /// A request to the executor; see Executor::request.
   orError_t request(Kind kind, std::initializer_list<Piece> pieces, void* answer = nullptr, size_t answerBytes = 0);
 
+  /// The executor of a life has said what cannot be: ends it. The error that calls get from now on.
+  orError_t distrust(uint64_t life, const std::string& text);
+
   /// The error of a call that a reset has overtaken.
   orError_t wasReset() const;
 
@@ -141,9 +149,11 @@ class Device {
   uint64_t putFence(Lane& lane, uint32_t event = kNoEvent, uint64_t version = 0);
   orError_t start(std::unique_lock<std::mutex>& lock);
   void lost(const Executor& executor, orError_t error, const std::string& text);
+  void readBoard();
   void interruptWaiters();
   void forgetGates();
   DeviceBoard& board() const;
+  std::atomic<uint32_t>& lostWord() const;
   uint64_t openStream(int priority);
   Lane* freeLane();
   orError_t startFailed(const std::string& text);
@@ -152,6 +162,9 @@ class Device {
   std::atomic<bool> active_{false};
   std::atomic<uint64_t> life_{0};
   std::atomic<uint64_t> default_{0}; ///< A handle: after a reset it names nothing.
+
+  std::array<std::atomic<uint64_t>, kMaxStreams> posted_{}; ///< Of each lane: the value of its last fence.
+  mutable std::atomic<uint64_t> astray_{0}; ///< 1 + the lane of a fence that was found beyond that; 0: none.
 
   std::mutex mutex_; ///< Guards what follows, and the order of frames in each lane.
   std::condition_variable settled_;

@@ -18,12 +18,21 @@ orError_t invalid(uint64_t handle) {
 } // namespace
 
 Fence& Device::fence(uint32_t lane) const {
-  return board().streams[lane].device;
+  return board().streams[lane];
+}
+
+bool Device::reached(uint32_t lane, uint64_t value) const {
+  const uint64_t now = fence(lane).value.load(std::memory_order_acquire);
+  if (now > posted_[lane].load(std::memory_order_acquire)) [[unlikely]] {
+    astray_.store(1 + uint64_t{lane}); // Who asks may hold locks; surface() sees to it.
+    return false;
+  }
+  return now >= value;
 }
 
 Lane* Device::freeLane() {
   for (const auto& lane : lanes_) {
-    if (!lane->owned && !lane->unfenced && (lane->fenced == 0 || fence(lane->number).reached(lane->fenced))) {
+    if (!lane->owned && !lane->unfenced && (lane->fenced == 0 || reached(lane->number, lane->fenced))) {
       return lane.get();
     }
   }
@@ -139,6 +148,7 @@ void Device::put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces) {
 uint64_t Device::putFence(Lane& lane, uint32_t event, uint64_t version) {
   lane.unfenced = false;
   const FenceFrame frame{.stream = lane.number, .event = event, .value = ++lane.fenced, .version = version};
+  posted_[lane.number].store(lane.fenced, std::memory_order_release); // Before anybody can say that it was reached.
   if (executor_ == nullptr) {
     return lane.fenced; // A reset is under way, which passes all fences at its end.
   }

@@ -70,23 +70,27 @@ void Device::hurry(uint32_t lane) {
 
 // LITERALINCLUDE START: PROCESS WAIT
 void Device::wait(const Point& point) {
-  Fence& it = fence(point.lane);
-  if (it.reached(point.value)) {
+  if (reached(point.lane, point.value)) {
     return;
   }
   hurry(point.lane);
-  const std::atomic<uint32_t>& gone = board().lost;
+  Board& all = host_.shared().board();
+  const std::atomic<uint32_t>& gone = all.host.lost[index];
   const int64_t deadlineNs = host_.settings.deadlineNs;
   int64_t asked = sim::nowNs();
-  it.wait(point.value, deadlineNs, [&] {
+  const bool there = fence(point.lane).wait(point.value, deadlineNs, all.host.sleepers[index], [&] {
     if (gone.load() == 0 && sim::nowNs() - asked >= deadlineNs) {
       if (const auto executor = running()) {
         executor->ping(); // Work may take as long as it likes; but is there still somebody who does it?
+        hurry(point.lane);
       }
       asked = sim::nowNs();
     }
     return gone.load() != 0;
   });
+  if (there && !reached(point.lane, point.value)) {
+    readBoard(); // The fence is where it cannot be. This ends the executor, and returns when that is known.
+  }
 }
 // LITERALINCLUDE END: PROCESS WAIT
 

@@ -2,6 +2,7 @@
 #include "calls.h"
 #include "lookup.h"
 #include "openreg_driver.h"
+#include "wire/text.h"
 
 namespace openreg::process {
 
@@ -30,6 +31,7 @@ orError_t checkTimed(orEvent_t event, const char* argument) {
 
 /// When a version that is complete was reached.
 orError_t timeOf(const Event& event, const Event::Version& version, int64_t& ns) {
+  const uint64_t life = event.device().life();
   ns = version.ns;
   if (ns != 0) {
     return orSuccess;
@@ -38,6 +40,13 @@ orError_t timeOf(const Event& event, const Event::Version& version, int64_t& ns)
   const orError_t error =
       event.device().request(Kind::EventTime, {pieceOf(EventFrame{.event = event.index})}, &answer, sizeof(answer));
   ns = answer.ns;
+  if (error == orSuccess && (ns <= 0 || ns > sim::nowNs())) {
+    return event.device().distrust(
+        life, described(
+                  "says that an event took place at %lld ns, which has not come yet or "
+                  "never was",
+                  static_cast<long long>(ns)));
+  }
   return error;
 }
 

@@ -1,10 +1,14 @@
 // Frames to an executor, and its answers.
 #include "executor.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstring>
 
 #include "openreg_driver.h"
+#include "wire/text.h"
 
 namespace openreg::process {
 
@@ -43,14 +47,23 @@ uint64_t Executor::put(const Header& header, std::initializer_list<Piece> pieces
     late = sim::nowNs() - start >= plan_.deadlineNs;
     return late || ended();
   });
-  if (late && number == 0 && !ended()) {
+  if (number == 0 && ring_->impossible()) {
+    kill(orErrorDeviceLost, "has taken frames that were not there");
+  } else if (late && number == 0 && !ended()) {
     kill(orErrorTimedOut, "has not made room for frames within its deadline");
   }
   if (doorbell) {
-    const char bell = 0;
-    sendMessage(socket_, &bell, sizeof(bell));
+    ringBell(socket_);
   }
   return number;
+}
+
+bool Executor::takesFrames() {
+  const int64_t end = sim::nowNs() + plan_.deadlineNs;
+  post(Kind::Nudge, {pieceOf(StreamFrame{.stream = kMaxStreams})}, Urgency::Now); // Of no stream: means nothing.
+  return channel().ring.taken.wait(ring_->written(), plan_.deadlineNs, channel().ring.sleepers, [&] {
+    return ended() || sim::nowNs() >= end;
+  }) && !ended();
 }
 
 orError_t Executor::hang(Kind kind, uint64_t number) {
@@ -73,8 +86,14 @@ orError_t Executor::request(Kind kind, std::initializer_list<Piece> pieces, void
   header.deadlineNs = deadline;
   const uint64_t number = put(header, pieces, Urgency::Now);
   Fence& answered = channel().answered;
-  const bool came =
-      number != 0 && answered.wait(number, plan_.deadlineNs, [&] { return ended() || sim::nowNs() >= deadline; });
+  bool came = false;
+  do {
+    const int64_t end = sim::nowNs() + plan_.deadlineNs;
+    came = number != 0 && answered.wait(number, plan_.deadlineNs, channel().ring.sleepers, [&] {
+      return ended() || sim::nowNs() >= end;
+    });
+    // A module loads for as long as it likes, beside the frames.
+  } while (!came && number != 0 && kind == Kind::ModuleLoad && takesFrames());
   if (!came) {
     if (number != 0 && !ended()) {
       return hang(kind, number);
@@ -82,11 +101,18 @@ orError_t Executor::request(Kind kind, std::initializer_list<Piece> pieces, void
     awaitLeft();
     return orErrorDeviceLost;
   }
-  Answer& it = channel().answer;
+  return take(kind, number, answer, answerBytes);
+}
+// LITERALINCLUDE END: EXECUTOR REQUEST
+
+// LITERALINCLUDE START: EXECUTOR TAKE
+orError_t Executor::take(Kind kind, uint64_t number, void* answer, size_t answerBytes) {
+  const Answer it = snapshot(channel().answer);
   const bool error = it.error != orSuccess;
   const bool fits = error ? it.payload <= sizeof(it.data) && it.payload > 0 : it.payload == answerBytes;
-  if (it.magic != kMagic || it.number != number || answered.value.load() != number || !fits || it.error < 0 ||
-      it.error > orErrorDriver) {
+  // An executor that answers is neither lost nor not ready.
+  const bool known = !error || (isFailure(it.error) && it.error != orErrorDeviceLost);
+  if (it.magic != kMagic || it.number != number || channel().answered.value.load() != number || !fits || !known) {
     char text[200];
     std::snprintf(
         text, sizeof(text),
@@ -98,16 +124,20 @@ orError_t Executor::request(Kind kind, std::initializer_list<Piece> pieces, void
     return orErrorDeviceLost;
   }
   if (error) {
-    return orDriverError(static_cast<orError_t>(it.error), "%.*s", static_cast<int>(it.payload), it.data);
+    return orDriverError(static_cast<orError_t>(it.error), "%s", printable({it.data, it.payload}).c_str());
   }
-  std::memcpy(answer, it.data, answerBytes);
+  if (answerBytes != 0) {
+    std::memcpy(answer, it.data, answerBytes);
+  }
   return orSuccess;
 }
-// LITERALINCLUDE END: EXECUTOR REQUEST
+// LITERALINCLUDE END: EXECUTOR TAKE
 
 void Executor::grant(int device, int descriptor) {
   const Grant grant{.device = device};
-  sendMessage(socket_, &grant, sizeof(grant), {&descriptor, 1});
+  if (!sendMessage(socket_, &grant, sizeof(grant), {&descriptor, 1})) {
+    kill(orErrorTimedOut, "has not received a message within its deadline"); // If it has ended, that is known already.
+  }
 }
 
 void Executor::quit() {
@@ -135,9 +165,14 @@ void Executor::kill(orError_t error, const std::string& text) {
     blame_ = error;
     blameText_ = text;
   }
-  if (!ended()) { // Until it is reaped, its number cannot be another process's.
-    ::kill(process_, SIGKILL);
+  if (handle_) {
+    syscall(SYS_pidfd_send_signal, handle_.number(), SIGKILL, nullptr, 0);
   }
+}
+
+void Executor::distrust(const std::string& text) {
+  kill(orErrorDeviceLost, text);
+  awaitLeft();
 }
 
 void Executor::awaitLeft() {

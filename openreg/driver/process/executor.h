@@ -17,6 +17,11 @@
 
 namespace openreg::process {
 
+/// Whether a number that an executor has given is the code of a failure.
+constexpr bool isFailure(int32_t code) {
+  return code > orSuccess && code <= orErrorDriver && code != orErrorNotReady;
+}
+
 /// Why an executor could not be started.
 struct StartError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -67,6 +72,9 @@ class Executor : public std::enable_shared_from_this<Executor> {
   /// Ends it now. What waits for it is told `error` and `text` as the reason.
   void kill(orError_t error, const std::string& text);
 
+  /// Ends it because it says what cannot be; returns when everybody has been told.
+  void distrust(const std::string& text);
+
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   int process() const { return process_; }
   Channel& channel() const { return *channelView_.as<Channel>(); }
@@ -77,9 +85,13 @@ class Executor : public std::enable_shared_from_this<Executor> {
 
   uint64_t put(const Header& header, std::initializer_list<Piece> pieces, Urgency urgency);
   orError_t hang(Kind kind, uint64_t number);
+  bool takesFrames();
+  orError_t take(Kind kind, uint64_t number, void* answer, size_t answerBytes);
   void spawn();
   void greet();
+  bool awaitWelcome();
   void watch(const OnLost& onLost);
+  void awaitEnd();
   std::string reap();
   void awaitLeft();
 
@@ -88,7 +100,8 @@ class Executor : public std::enable_shared_from_this<Executor> {
   View channelView_;
   Descriptor socket_;
   Descriptor theirSocket_;
-  int process_ = 0;
+  int process_ = 0;   ///< For messages. Nothing is done by this number: once it is reaped it may be another process's.
+  Descriptor handle_; ///< Of the process, whatever becomes of its number.
   std::unique_ptr<RingWriter> ring_;
   Staging staging_;
   std::mutex requests_; ///< One at a time.

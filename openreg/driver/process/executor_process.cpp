@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
 
 #include "executor.h"
 #include "sim/threads.h"
+#include "wire/text.h"
 
 namespace openreg::process {
 
@@ -39,12 +42,21 @@ class SpawnSettings {
   posix_spawnattr_t attributes;
 };
 
-/// A process that has closed its socket is on its way out: true if it arrives within a moment.
-bool endsSoon(int process) {
-  constexpr int kMomentMs = 200;
-  const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-  pollfd ended{handle.number(), POLLIN, 0};
-  return handle && poll(&ended, 1, kMomentMs) > 0;
+constexpr auto kByHandle = static_cast<idtype_t>(3); ///< P_PIDFD, which older C libraries do not name.
+
+/// A handle of a child that nobody has reaped yet; none if the program has, as one that reaps all its children may.
+Descriptor handleOf(int process) {
+  Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  siginfo_t info{};
+  const auto number = static_cast<id_t>(handle.number());
+  const bool ours = handle && waitid(kByHandle, number, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  return ours ? std::move(handle) : Descriptor();
+}
+
+/// Waits until one of both can be read or, after `timeoutMs` (negative: no limit), neither.
+void pollBoth(pollfd (&both)[2], int timeoutMs) {
+  while (poll(both, 2, timeoutMs) < 0 && errno == EINTR) {
+  }
 }
 
 } // namespace
@@ -92,6 +104,12 @@ void Executor::spawn() {
     throw StartError("its executor '" + std::string(*first) + "' cannot be started: " + std::strerror(error));
   }
   theirSocket_ = Descriptor(); // So that the socket ends when the executor does.
+  Descriptor handle = handleOf(process_);
+  const std::lock_guard lock(mutex_);
+  handle_ = std::move(handle);
+  if (!handle_) {
+    throw StartError("its executor '" + std::string(*first) + "' has ended at once, or cannot be watched");
+  }
 }
 // LITERALINCLUDE END: EXECUTOR SPAWN
 
@@ -99,8 +117,9 @@ void Executor::greet() {
   const std::string who = "its executor '" + plan_.program + "' ";
   const int descriptors[] = {channelMemory_.number(), plan_.board, plan_.memory, plan_.pinned};
   Message message;
-  if (!sendMessage(socket_, &plan_.hello, sizeof(plan_.hello), descriptors) ||
-      !awaitMessage(socket_, plan_.deadlineNs) || !receiveMessage(socket_, message)) {
+  limitSending(socket_, plan_.deadlineNs);
+  if (!sendMessage(socket_, &plan_.hello, sizeof(plan_.hello), descriptors) || !awaitWelcome() ||
+      !receiveMessage(socket_, message)) {
     throw StartError(who + "has not answered Hello");
   }
   const auto* welcome = message.as<Welcome>(kMagic);
@@ -115,24 +134,52 @@ void Executor::greet() {
         std::to_string(kProtocolVersion));
   }
   if (welcome->error != orSuccess) {
-    throw StartError(
-        who + "cannot serve: " + std::string(welcome->text, strnlen(welcome->text, sizeof(welcome->text))));
+    throw StartError(who + "cannot serve: " + printable({welcome->text, sizeof(welcome->text)}));
   }
 }
 
+/// Waits for the answer to Hello, or for its end; false if there will be no answer.
+bool Executor::awaitWelcome() {
+  pollfd both[] = {{socket_.number(), POLLIN, 0}, {handle_.number(), POLLIN, 0}};
+  pollBoth(both, static_cast<int>(std::min<int64_t>(plan_.deadlineNs / 1'000'000, INT_MAX)));
+  return (both[0].revents & POLLIN) != 0; // A refusal may lie there although it has ended.
+}
+
 std::string Executor::reap() {
-  int status = 0;
+  siginfo_t info{};
   const std::string who = "its executor (process " + std::to_string(process_) + ") ";
-  while (waitpid(process_, &status, 0) < 0) {
+  while (waitid(kByHandle, static_cast<id_t>(handle_.number()), &info, WEXITED) < 0) {
     if (errno != EINTR) {
       return who + "has ended"; // The program reaps all its children itself.
     }
   }
-  if (WIFSIGNALED(status)) {
-    return who + "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
+  if (info.si_code != CLD_EXITED) {
+    return who + "was killed by signal " + std::to_string(info.si_status) + " (" + strsignal(info.si_status) + ")";
   }
-  return who + "has ended with status " + std::to_string(WEXITSTATUS(status));
+  return who + "has ended with status " + std::to_string(info.si_status);
 }
+
+// LITERALINCLUDE START: EXECUTOR AWAIT END
+/// Blocks until the process has ended. Its socket ends with it, but not where a child that the program has forked
+/// meanwhile holds the other end, too; its handle tells the truth in any case.
+void Executor::awaitEnd() {
+  constexpr int kMomentMs = 200; // A process that has closed its socket is on its way out.
+  pollfd both[] = {{socket_.number(), POLLIN, 0}, {handle_.number(), POLLIN, 0}};
+  Message ignored;
+  for (bool closed = false;;) {
+    pollBoth(both, closed ? kMomentMs : -1);
+    if (both[1].revents != 0) {
+      return;
+    }
+    if (closed) {
+      kill(orErrorDeviceLost, "has closed its socket");
+    } else if (!receiveMessage(socket_, ignored)) {
+      closed = true;
+      both[0].fd = -1; // Would be readable for ever.
+    }
+  }
+}
+// LITERALINCLUDE END: EXECUTOR AWAIT END
 
 // LITERALINCLUDE START: EXECUTOR WATCH
 void Executor::watch(const OnLost& onLost) {
@@ -146,20 +193,17 @@ void Executor::watch(const OnLost& onLost) {
   } catch (const StartError& failure) {
     error = failure.what();
   }
-  Message ignored;
-  while (error.empty() && receiveMessage(socket_, ignored)) {
+  if (error.empty()) {
+    awaitEnd();
+  } else {
+    kill(orErrorDriver, error);
   }
   bool wanted = false;
   orError_t blame = orErrorDeviceLost;
   std::string text;
   {
     const std::lock_guard lock(mutex_);
-    if (process_ != 0) {
-      if (!error.empty() || !endsSoon(process_)) {
-        ::kill(process_, SIGKILL);
-      }
-      text = reap();
-    }
+    text = handle_ ? reap() : "";
     ended_.store(true, std::memory_order_release);
     wanted = quitting_ || !started_;
     if (blame_ != orSuccess) {

@@ -31,6 +31,11 @@ Shared& Host::shared() {
   return *sharedIfAny();
 }
 
+void Host::advanceHostFence(int device, uint32_t lane, uint64_t value) {
+  Board& board = shared().board();
+  board.fence(device, lane, true).advance(value, [&] { return board.somebodySleepsOn(Board::kHost); });
+}
+
 Device* Host::deviceOf(const void* ptr) const {
   for (const auto& device : devices) {
     if (device->memory.covers(ptr)) {

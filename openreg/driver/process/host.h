@@ -13,6 +13,7 @@
 #include "pinned.h"
 #include "settings.h"
 #include "sim/handle.h"
+#include "sim/module.h"
 #include "wire/board.h"
 #include "wire/shared_memory.h"
 
@@ -36,7 +37,7 @@ struct Host {
   const Settings settings;
   sim::HandleTable<Stream, sim::HandleKind::Stream, 16 * 1024> streams;
   sim::HandleTable<Event, sim::HandleKind::Event, 1024 * 1024> events;
-  sim::HandleTable<Module, sim::HandleKind::Module, 4096> modules;
+  sim::HandleTable<Module, sim::HandleKind::Module, sim::kMaxModules> modules;
   sim::HandleTable<Kernel, sim::HandleKind::Kernel, 64 * 1024> kernels;
   sim::HandleTable<Gate, sim::HandleKind::Gate, kMaxGates> gates;
   std::mutex modulesMutex;
@@ -49,6 +50,9 @@ struct Host {
 
   /// Null before the first use of a device.
   Shared* sharedIfAny() const { return shared_.load(std::memory_order_acquire); }
+
+  /// A function of the host has returned, or will not be called: who waits for it may go on.
+  void advanceHostFence(int device, uint32_t lane, uint64_t value);
 
   Device& device(int index) const { return *devices[static_cast<size_t>(index)]; }
 

@@ -1,6 +1,8 @@
 // Functions of the host in a stream's order.
 #include "host_function.h"
 
+#include <array>
+#include <condition_variable>
 #include <deque>
 #include <map>
 
@@ -31,21 +33,48 @@ std::mutex& mutex() {
   return it;
 }
 
+/// Functions that are being called, by device. Guarded by mutex().
+struct Running {
+  std::array<int, kMaxDevices> count{};
+  std::condition_variable changed;
+};
+
+Running& running() {
+  static auto& it = *new Running;
+  return it;
+}
+
 LaneCalls& laneCalls(const Device& device, uint32_t lane) {
   static auto& lanes = *new std::map<std::pair<int, uint32_t>, LaneCalls>;
   const std::lock_guard lock(mutex());
   return lanes[{device.index, lane}];
 }
 
+/// Counts a call as running if it is to be made. In one step with the look at the device's life: a reset, which ends
+/// that first, either finds the call counted or keeps it from being made.
+bool begin(const Call& call) {
+  const Device& device = *call.before.device;
+  const Board& board = host().shared().board();
+  const std::lock_guard lock(mutex());
+  // Whoever has failed says so on the board before its fence moves: a failure before our turn is seen here.
+  const bool failed = board.devices[device.index].failed.load() != 0 || board.host.lost[device.index].load() != 0;
+  if (failed || !call.before.reached() || device.life() != call.life) {
+    return false;
+  }
+  ++running().count[static_cast<size_t>(device.index)];
+  return true;
+}
+
 void run(const Call& call) {
   Device& device = *call.before.device;
   device.wait(call.before);
-  DeviceBoard& board = host().shared().board().devices[device.index];
-  // Whoever has failed says so on the board before its fence moves: a failure before our turn is seen here.
-  if (call.before.reached() && board.failed.load() == 0 && board.lost.load() == 0 && device.life() == call.life) {
+  if (begin(call)) {
     call.function(call.userData);
+    const std::lock_guard lock(mutex());
+    --running().count[static_cast<size_t>(device.index)];
+    running().changed.notify_all();
   }
-  board.streams[call.before.lane].host.advance(call.promised);
+  host().advanceHostFence(device.index, call.before.lane, call.promised);
 }
 
 /// Calls what is there, and ends when nothing is left; the next call starts another thread.
@@ -81,6 +110,11 @@ orError_t queueHostFunction(Stream& stream, uint64_t expected, orHostFn_t functi
     sim::startThread("or-function", [&lane] { work(lane); });
   }
   return orSuccess;
+}
+
+void awaitHostFunctions(const Device& device) {
+  std::unique_lock lock(mutex());
+  running().changed.wait(lock, [&] { return running().count[static_cast<size_t>(device.index)] == 0; });
 }
 
 } // namespace openreg::process

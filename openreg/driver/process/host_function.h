@@ -10,4 +10,7 @@ namespace openreg::process {
 /// stream stands meanwhile at a fence that only the host advances.
 orError_t queueHostFunction(Stream& stream, uint64_t expected, orHostFn_t function, void* userData);
 
+/// Blocks until no function of the device is running. The device has begun another life, so none will begin either.
+void awaitHostFunctions(const Device& device);
+
 } // namespace openreg::process

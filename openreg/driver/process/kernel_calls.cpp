@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "calls.h"
 #include "lookup.h"
@@ -74,10 +77,23 @@ orError_t moduleLoad(orModule_t* module, const char* name, int index) {
   if (const orError_t error = checkLength(name, kMaxName)) {
     return error;
   }
+  // An executor has a folder of its own, which is the program's of the time at which it was started.
+  std::error_code failed;
+  const bool isPath = std::strchr(name, '/') != nullptr;
+  const std::string path = isPath ? std::filesystem::absolute(name, failed).string() : name;
+  if (failed || path.size() >= kMaxName) {
+    return orDriverError(
+        orErrorNotFound, "argument 'name' is '%s', which cannot be found from the current folder: %s", name,
+        failed ? failed.message().c_str() : "the path is too long");
+  }
   const uint64_t life = device.life();
   HandleFrame answer;
-  if (const orError_t error = device.request(Kind::ModuleLoad, {pieceOfText(name)}, &answer, sizeof(answer))) {
+  if (const orError_t error =
+          device.request(Kind::ModuleLoad, {pieceOfText(path.c_str()), pieceOfText(name)}, &answer, sizeof(answer))) {
     return error;
+  }
+  if (answer.handle == 0) {
+    return device.distrust(life, "has given a module no handle");
   }
   const std::lock_guard lock(host().modulesMutex);
   if (device.life() != life) {
@@ -90,7 +106,10 @@ orError_t moduleLoad(orModule_t* module, const char* name, int index) {
   if (it == nullptr) {
     it = host().modules.acquire();
     if (it == nullptr) {
-      return orDriverError(orErrorMemoryAllocation, "there are too many modules");
+      return orDriverError(
+          orErrorMemoryAllocation,
+          "there are %u modules, as many as there can be; expected fewer, or a device to be reset first",
+          sim::kMaxModules);
     }
     it->device.store(&device);
     it->remote = answer.handle;
@@ -123,6 +142,9 @@ orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* nam
   if (const orError_t error = device.request( // Not under the lock: a reset that we may wait for here needs it.
           Kind::ModuleKernel, {pieceOf(remote), pieceOfText(name)}, &answer, sizeof(answer))) {
     return error;
+  }
+  if (answer.handle == 0) {
+    return device.distrust(life, "has given a kernel no handle");
   }
   const std::lock_guard lock(host().modulesMutex);
   if (device.life() != life) {

@@ -2,6 +2,7 @@
 #include "calls.h"
 #include "lookup.h"
 #include "openreg_driver.h"
+#include "wire/text.h"
 
 namespace openreg::process {
 
@@ -14,13 +15,17 @@ orError_t malloc(void** ptr, size_t size, int index) {
   if (size == 0) {
     return orSuccess;
   }
+  const uint64_t life = device.life();
   AddressFrame answer;
   if (const orError_t error =
           device.request(Kind::Malloc, {pieceOf(SizeFrame{.size = size})}, &answer, sizeof(answer))) {
     return error; // The executor's, with what was asked, free and in total.
   }
-  if (!device.memory.note(reinterpret_cast<const char*>(answer.address), size)) {
-    return device.wasReset();
+  if (device.memory.note(reinterpret_cast<const char*>(answer.address), size) != sim::Noted::Now) {
+    return device.distrust(
+        life, described(
+                  "has allocated %zu bytes at 0x%llx, which are not free addresses of its device", size,
+                  static_cast<unsigned long long>(answer.address)));
   }
   *ptr = reinterpret_cast<void*>(answer.address);
   host().peers.announce(device, *ptr, size);
@@ -95,11 +100,21 @@ orError_t memGetInfo(size_t* free, size_t* total, int index) {
   if (const orError_t error = device.use()) {
     return error;
   }
+  const uint64_t life = device.life();
   MemInfoAnswer answer;
-  const orError_t error = device.request(Kind::MemInfo, {}, &answer, sizeof(answer));
+  if (const orError_t error = device.request(Kind::MemInfo, {}, &answer, sizeof(answer))) {
+    return error;
+  }
+  if (answer.total != device.memory.total() || answer.free > answer.total) {
+    return device.distrust(
+        life,
+        described(
+            "says that %llu of %llu bytes are free; its device has %zu", static_cast<unsigned long long>(answer.free),
+            static_cast<unsigned long long>(answer.total), device.memory.total()));
+  }
   *free = answer.free;
   *total = answer.total;
-  return error;
+  return orSuccess;
 }
 
 orError_t pointerGetAttributes(orPointerAttributes* attributes, const void* ptr) {

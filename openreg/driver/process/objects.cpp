@@ -7,7 +7,7 @@
 namespace openreg::process {
 
 bool Point::reached() const {
-  return device == nullptr || device->fence(lane).reached(value);
+  return device == nullptr || device->reached(lane, value);
 }
 
 uint64_t Event::open(Device& device, bool timed) {

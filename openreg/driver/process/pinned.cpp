@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "device.h"
+#include "host.h"
 
 namespace openreg::process {
 
@@ -59,12 +59,12 @@ void* Pinned::allocate(size_t size, int device) {
     arena_.give(*offset, wholePages(size));
     return nullptr;
   }
-  blocks_.emplace(base, Entry{size, device, {}, false});
+  blocks_.emplace(base, Entry{.size = size, .device = device});
   return base;
 }
 
 bool Pinned::release(void* ptr) {
-  std::vector<Point> uses;
+  Entry leaving;
   {
     const std::lock_guard lock(mutex_);
     const auto block = blocks_.find(static_cast<const char*>(ptr));
@@ -72,16 +72,24 @@ bool Pinned::release(void* ptr) {
       return false;
     }
     block->second.leaving = true;
-    uses = block->second.uses;
+    leaving = block->second;
   }
-  for (const Point& use : uses) {
+  for (const Point& use : leaving.uses) {
     use.device->ensureFence(use);
     use.device->wait(use);
   }
+  const RangeFrame pages{
+      static_cast<uint64_t>(static_cast<const char*>(ptr) - view_.begin()), wholePages(leaving.size)};
+  for (const auto& device : host().devices) {
+    const auto executor = device->running();
+    if (executor != nullptr && leaving.openIn[static_cast<size_t>(device->index)] == device->life() + 1) {
+      executor->post(Kind::Unpin, {pieceOf(pages)});
+    }
+  }
   const std::lock_guard lock(mutex_);
   const auto block = blocks_.find(static_cast<const char*>(ptr));
-  const size_t bytes = wholePages(block->second.size);
-  const size_t offset = static_cast<size_t>(block->first - view_.begin());
+  const size_t bytes = pages.bytes;
+  const size_t offset = pages.offset;
   view_.close(offset, bytes); // Who reads it now faults.
   fallocate(
       memory_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
@@ -122,6 +130,32 @@ std::optional<uint64_t> Pinned::offsetOf(const void* ptr, size_t size) const {
     return std::nullopt;
   }
   return static_cast<uint64_t>(static_cast<const char*>(ptr) - view_.begin());
+}
+
+orError_t Pinned::open(const void* ptr, Device& device) {
+  const uint64_t life =
+      device.life() + 1; // Read first: an executor of a later life is told once more, which is no harm.
+  const auto at = static_cast<size_t>(device.index);
+  RangeFrame frame;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto block = blockOf(ptr, 0);
+    if (block == blocks_.end() || block->second.openIn[at] == life) {
+      return orSuccess; // Freed meanwhile: the copy will find no such memory.
+    }
+    frame = {static_cast<uint64_t>(block->first - view_.begin()), wholePages(block->second.size)};
+  }
+  orError_t error = orSuccess;
+  const auto executor = device.executor(error);
+  if (executor == nullptr) {
+    return error;
+  }
+  executor->post(Kind::Pin, {pieceOf(frame)});
+  const std::lock_guard lock(mutex_);
+  if (const auto block = blockOf(ptr, 0); block != blocks_.end()) {
+    blocks_.find(block->first)->second.openIn[at] = life; // Only now: who finds it set posts a copy.
+  }
+  return orSuccess;
 }
 
 void Pinned::addUse(const void* ptr, const Point& point) {

@@ -1,22 +1,25 @@
-// Pinned host memory: a range that the host and all executors have mapped.
+// Pinned host memory: a range that the host has mapped, and executors where they copy.
 #pragma once
 
-#include <condition_variable>
+#include <array>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "objects.h"
+#include "openreg.h"
 #include "sim/arena.h"
 #include "sim/memory.h"
+#include "wire/protocol.h"
 #include "wire/shared_memory.h"
 
 namespace openreg::process {
 
 /// Pinning means: the device can reach it by itself. Here an executor copies from and to these pages without the host,
-/// and a copy names them by their offset in the range. A forked child still reads what is in them, as in any memory of
-/// the host; what it writes stays its own.
+/// and a copy names them by their offset in the range. It maps a block when the first copy needs it: what it has not
+/// been handed, it cannot spoil. A forked child still reads what is in them, as in any memory of the host; what it
+/// writes stays its own.
 class Pinned {
  public:
   Pinned();
@@ -41,6 +44,9 @@ class Pinned {
   /// Whether [ptr, ptr + size) lies in one block; if so, its offset in the range.
   std::optional<uint64_t> offsetOf(const void* ptr, size_t size) const;
 
+  /// Sees to it that the executor of `device` has the block mapped in which `ptr` lies.
+  orError_t open(const void* ptr, Device& device);
+
   /// A queued copy uses the block in which `ptr` lies; it is done at `point`.
   void addUse(const void* ptr, const Point& point);
 
@@ -48,8 +54,9 @@ class Pinned {
   struct Entry {
     size_t size;
     int device;
-    std::vector<Point> uses; ///< Only those that may be under way.
-    bool leaving = false;    ///< Somebody waits to free it: a second free finds it gone.
+    std::array<uint64_t, kMaxDevices> openIn{}; ///< 1 + the life of each device whose executor has it mapped; or 0.
+    std::vector<Point> uses{};                  ///< Only those that may be under way.
+    bool leaving = false;                       ///< Somebody waits to free it: a second free finds it gone.
   };
   using Blocks = std::map<const char*, Entry>;
 

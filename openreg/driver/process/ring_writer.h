@@ -1,6 +1,7 @@
 // The host's end of a ring of frames.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <initializer_list>
 #include <mutex>
@@ -32,7 +33,7 @@ class RingWriter {
 
   /// Puts a frame. Blocks while the ring is full, until `givenUp()`, which is looked at least once in `sliceNs`.
   /// @param doorbell Receives whether the executor sleeps and must be woken.
-  /// @return The frame's number, 0 if it was given up.
+  /// @return The frame's number, 0 if it was given up, or if the executor has taken what was not there (`impossible`).
   template <class GivenUp>
   uint64_t
   put(Header header,
@@ -46,14 +47,27 @@ class RingWriter {
     }
     header.bytes = (sizeof(Header) + header.payload + kFrameAlignment - 1) / kFrameAlignment * kFrameAlignment;
     const std::lock_guard lock(mutex_);
-    const uint64_t end = endOf(header.bytes);
-    if (end > Ring::kBytes && !ring_.taken.wait(end - Ring::kBytes, sliceNs, givenUp)) {
-      return 0;
+    if (const uint64_t end = endOf(header.bytes); end > Ring::kBytes) {
+      if (!ring_.taken.wait(end - Ring::kBytes, sliceNs, ring_.sleepers, givenUp)) {
+        return 0;
+      }
+      if (ring_.taken.value.load() > written_) { // To believe it would be to overwrite what has not been read.
+        impossible_.store(true);
+        return 0;
+      }
     }
     write(header, pieces);
     doorbell = publish(urgency);
     return numbered_;
   }
+
+  /// Bytes that have been put so far.
+  uint64_t written() {
+    const std::lock_guard lock(mutex_);
+    return written_;
+  }
+
+  bool impossible() const { return impossible_.load(); }
 
  private:
   uint64_t endOf(uint32_t bytes) const;
@@ -62,6 +76,7 @@ class RingWriter {
 
   Ring& ring_;
   std::mutex mutex_;
+  std::atomic<bool> impossible_{false};
   uint64_t written_ = 0;
   uint64_t numbered_ = 0; ///< Of the last frame.
 };

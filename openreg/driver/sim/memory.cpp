@@ -67,19 +67,29 @@ void Memory::adopt(std::shared_ptr<Space> space) {
   settle(std::move(space));
 }
 
-bool Memory::note(const char* base, size_t size) {
+Noted Memory::note(const char* base, size_t size) {
   const std::unique_lock lock(mutex_);
   if (base < begin_.load() || base >= end_.load()) {
-    return false;
+    return Noted::Not;
   }
-  if (blocks_.emplace(base, size).second) {
-    used_ += rounded(size);
-    highWater_ = std::max(highWater_, static_cast<size_t>(base - space_->base()) + rounded(size));
-    if (poison_) {
-      noteAllocation(device_, base, size);
-    }
+  const size_t offset = static_cast<size_t>(base - begin_.load());
+  if (offset % kMemoryAlignment != 0 || size == 0 || size > total_ || rounded(size) > total_ - offset) {
+    return Noted::Not;
   }
-  return true;
+  const auto next = blocks_.lower_bound(base);
+  if (next != blocks_.end() && next->first < base + rounded(size)) {
+    return next->first == base && next->second == size ? Noted::Already : Noted::Not;
+  }
+  if (next != blocks_.begin() && std::prev(next)->first + rounded(std::prev(next)->second) > base) {
+    return Noted::Not;
+  }
+  blocks_.emplace(base, size);
+  used_ += rounded(size);
+  highWater_ = std::max(highWater_, offset + rounded(size));
+  if (poison_) {
+    noteAllocation(device_, base, size);
+  }
+  return Noted::Now;
 }
 
 bool Memory::forget(const char* base) {

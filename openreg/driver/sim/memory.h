@@ -29,6 +29,13 @@ struct Block {
   }
 };
 
+/// What note() makes of an allocation of another process.
+enum class Noted {
+  Now,
+  Already, ///< Just this one is known.
+  Not      ///< It cannot be: misaligned, not in the addresses of now (but of before a reset?), or where another one is.
+};
+
 /// Addresses are reserved by the first allocation, and anew after a reset.
 class Memory {
  public:
@@ -52,8 +59,8 @@ class Memory {
 
   /// `space` is where it is.
   void adopt(std::shared_ptr<Space> space);
-  /// It has allocated [base, base + size). False if these are addresses of before a reset.
-  bool note(const char* base, size_t size);
+  /// It has allocated [base, base + size).
+  Noted note(const char* base, size_t size);
   /// It has freed what starts at `base`; false if nothing does.
   bool forget(const char* base);
   /// Calls `visit(base, size)` for each live allocation.

@@ -8,21 +8,23 @@ namespace openreg::process {
 
 void WaitCommand::run(sim::Stream& stream) {
   const sim::Failure& failure = stream.device().failure;
-  const DeviceBoard& other = service_.board().devices[frame_.ofDevice];
-  service_.board()
-      .fence(frame_.ofDevice, frame_.ofStream, frame_.kind == FenceKind::Host)
-      .wait(frame_.value, kLookNs, [&] { return failure.exists() || other.lost.load() != 0; });
+  const Board& board = service_.board();
+  const bool ofHost = frame_.kind == FenceKind::Host;
+  const std::atomic<uint32_t>& lost = board.host.lost[frame_.ofDevice];
+  service_.wait(
+      board.fence(frame_.ofDevice, frame_.ofStream, ofHost), frame_.value, ofHost ? Board::kHost : frame_.ofDevice,
+      kLookNs, [&] { return failure.exists() || lost.load() != 0; });
 }
 
 void GateCommand::run(sim::Stream& stream) {
   sim::Device& device = stream.device();
-  GateBoard& gate = service_.board().gates[frame_.gate];
-  const int64_t end = sim::nowNs() + frame_.deadlineNs;
-  gate.waiting[device.index].fetch_add(1);
-  const bool opened = gate.opened.wait(frame_.value, std::min(kLookNs, frame_.deadlineNs), [&] {
-    return device.failure.exists() || sim::nowNs() >= end;
-  });
-  gate.waiting[device.index].fetch_sub(1);
+  const int64_t start = sim::nowNs();
+  std::atomic<int32_t>& standing = service_.deviceBoard().gates[frame_.gate];
+  standing.fetch_add(1);
+  const bool opened = service_.wait(
+      service_.board().host.gates[frame_.gate], frame_.value, Board::kHost, std::min(kLookNs, frame_.deadlineNs),
+      [&] { return device.failure.exists() || sim::nowNs() - start >= frame_.deadlineNs; });
+  standing.fetch_sub(1);
   if (!opened && !device.failure.exists()) {
     char text[256];
     std::snprintf(

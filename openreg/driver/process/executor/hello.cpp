@@ -42,7 +42,7 @@ int serve(const Descriptor& socket) {
   sendMessage(socket, &welcome, sizeof(welcome));
   try {
     service->run();
-  } catch (const Garbled& error) {
+  } catch (const std::exception& error) { // Garbled, as a rule.
     std::snprintf(service->deviceBoard().lastWords, sizeof(DeviceBoard::lastWords), "%s", error.what());
     _exit(3);
   }

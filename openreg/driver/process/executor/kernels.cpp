@@ -1,22 +1,36 @@
 // Frames about kernels.
+#include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "api/state.h"
 #include "service.h"
 #include "sim/calls.h"
 #include "sim/lookup.h"
+#include "sim/threads.h"
 
 namespace openreg::process {
 
+// LITERALINCLUDE START: EXECUTOR MODULE
+/// On a thread of its own: a library may take its time to load, and until then frames are served. There is one request
+/// at a time, so nobody else answers meanwhile.
 void Service::onModuleLoad(const Header& frame) {
-  orModule_t module = nullptr;
   const Rest rest{reinterpret_cast<const char*>(&frame + 1), frame.payload};
-  if (const orError_t error = sim::moduleLoad(&module, textOf(frame, rest), device_.index)) {
-    return answerWithText(frame, error);
+  const std::string path = textOf(frame, rest);
+  if (path.size() + 1 >= rest.size) {
+    throw Garbled("frame " + std::to_string(frame.number) + " has a path and no name");
   }
-  const HandleFrame given{.handle = sim::number(module)};
-  answer(frame, orSuccess, &given, sizeof(given));
+  const std::string name = rest.bytes + path.size() + 1;
+  sim::startThread("or-module", [this, path, name, request = frame] {
+    orModule_t module = nullptr;
+    if (const orError_t error = sim::moduleLoadFrom(&module, path.c_str(), name.c_str(), device_.index)) {
+      return answerWithText(request, error);
+    }
+    const HandleFrame given{.handle = sim::number(module)};
+    answer(request, orSuccess, &given, sizeof(given));
+  });
 }
+// LITERALINCLUDE END: EXECUTOR MODULE
 
 void Service::onModuleKernel(const Header& frame) {
   const Rest rest = restOf<HandleFrame>(frame);
@@ -35,16 +49,24 @@ void Service::onLaunch(const Header& frame) {
   const Rest rest = restOf<LaunchFrame>(frame);
   const auto& launch = *reinterpret_cast<const LaunchFrame*>(&frame + 1);
   const size_t descriptors = launch.pointerCount * sizeof(orPointerArg);
+  const auto* pointers = reinterpret_cast<const orPointerArg*>(rest.bytes);
   if (rest.size != descriptors + launch.argsSize) {
     throw Garbled(
         "frame " + std::to_string(frame.number) + " launches with " + std::to_string(rest.size) +
         " bytes of descriptors and arguments; expected " + std::to_string(descriptors + launch.argsSize));
   }
+  const bool fit = std::all_of(pointers, pointers + launch.pointerCount, [&](const orPointerArg& it) {
+    return it.offset % 8 == 0 && it.offset + sizeof(void*) <= launch.argsSize;
+  });
+  if (!fit || launch.argsSize > OPENREG_MAX_ARGUMENT_BYTES || launch.pointerCount > OPENREG_MAX_POINTER_ARGS) {
+    throw Garbled(
+        "frame " + std::to_string(frame.number) + " launches with " + std::to_string(launch.argsSize) +
+        " bytes of arguments and " + std::to_string(launch.pointerCount) + " pointers, of which not all lie in them");
+  }
   sim::Stream& it = stream(launch.stream);
   const orError_t error = sim::launchKernel(
-      sim::handleOf<orKernel_t>(launch.kernel), rest.bytes + descriptors, launch.argsSize,
-      reinterpret_cast<const orPointerArg*>(rest.bytes), launch.pointerCount,
-      sim::handleOf<orStream_t>(it.handle.load()));
+      sim::handleOf<orKernel_t>(launch.kernel), rest.bytes + descriptors, launch.argsSize, pointers,
+      launch.pointerCount, sim::handleOf<orStream_t>(it.handle.load()));
   if (error != orSuccess) {
     refuse(error, api::thread.description);
   }

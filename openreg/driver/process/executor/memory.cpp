@@ -1,5 +1,8 @@
 // Frames about memory and copies.
+#include <unistd.h>
+
 #include <cstring>
+#include <iterator>
 
 #include "api/state.h"
 #include "service.h"
@@ -26,7 +29,6 @@ void Service::onMemInfo(const Header& frame) {
 }
 
 bool Service::place(sim::Place& place, Where where, uint64_t at, uint64_t size) {
-  const auto inside = [&](uint64_t bytes) { return at <= bytes && size <= bytes - at; };
   switch (where) {
     case Where::Device: {
       const auto* ptr = reinterpret_cast<const char*>(at);
@@ -39,12 +41,18 @@ bool Service::place(sim::Place& place, Where where, uint64_t at, uint64_t size) 
       place.bytes = place.span.bytes;
       return true;
     }
-    case Where::Pinned:
+    case Where::Pinned: {
+      const auto next = pins_.upper_bound(at);
+      if (next == pins_.begin()) {
+        return false;
+      }
+      const auto [offset, bytes] = *std::prev(next);
       place.bytes = pinnedView_.begin() + at;
-      return inside(pinnedView_.bytes());
+      return at - offset <= bytes && size <= bytes - (at - offset);
+    }
     case Where::Staging:
       place.bytes = reinterpret_cast<char*>(channel_.staging) + at;
-      return inside(sizeof(channel_.staging));
+      return at <= sizeof(channel_.staging) && size <= sizeof(channel_.staging) - at;
   }
   return false;
 }
@@ -73,13 +81,44 @@ void Service::onFill(const FillFrame& frame) {
   it.submit<sim::FillCommand>(it.handle.load(), std::move(to), frame.value, frame.size);
 }
 
+void Service::onPin(const RangeFrame& frame) {
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t all = pinnedView_.bytes();
+  const auto next = pins_.lower_bound(frame.offset);
+  const bool known = next != pins_.end() && next->first == frame.offset && next->second == frame.bytes;
+  if (known) {
+    return; // Two threads of the host have each been the first.
+  }
+  const bool fits = frame.offset % page == 0 && frame.bytes % page == 0 && frame.bytes != 0 && frame.offset < all &&
+                    frame.bytes <= all - frame.offset;
+  const bool overlaps = (next != pins_.end() && fits && next->first < frame.offset + frame.bytes) ||
+                        (next != pins_.begin() && std::prev(next)->first + std::prev(next)->second > frame.offset);
+  if (!fits || overlaps || !pinnedView_.open(descriptors_[kPinned], frame.offset, frame.bytes)) {
+    throw Garbled(
+        "a frame pins " + std::to_string(frame.bytes) + " bytes at offset " + std::to_string(frame.offset) +
+        "; expected whole pages of the pinned range that are not pinned yet");
+  }
+  pins_[frame.offset] = frame.bytes;
+}
+
+void Service::onUnpin(const RangeFrame& frame) {
+  const auto it = pins_.find(frame.offset);
+  if (it == pins_.end() || it->second != frame.bytes) {
+    throw Garbled("a frame unpins offset " + std::to_string(frame.offset) + ", which is not pinned so");
+  }
+  pinnedView_.close(frame.offset, frame.bytes); // Its pages may become somebody else's.
+  pins_.erase(it);
+}
+
 void Service::onPeerBlock(const PeerBlockFrame& frame) {
-  sim::Memory& memory = deviceAt(frame.device).memory;
+  sim::Memory& memory = peerAt(frame.device).memory;
   const auto* base = reinterpret_cast<const char*>(frame.address);
-  if (frame.size != 0 && memory.covers(base)) {
-    memory.note(base, frame.size);
-  } else {
+  if (frame.size == 0) {
     memory.forget(base);
+  } else if (memory.note(base, frame.size) == sim::Noted::Not) {
+    throw Garbled(
+        "a frame says that device " + std::to_string(frame.device) + " has allocated " + std::to_string(frame.size) +
+        " bytes where they cannot be");
   }
 }
 

@@ -26,7 +26,9 @@ void check(const Header& frame, uint64_t number, uint64_t readable) {
   if (!whole || (frame.kind != static_cast<uint16_t>(Kind::Gap) && frame.bytes > kMaxFrameBytes)) {
     fail("it has " + std::to_string(frame.bytes) + " bytes, of which " + std::to_string(readable) + " are there");
   }
-  if (frame.payload > frame.bytes - sizeof(Header)) {
+  const bool isGap = frame.kind == static_cast<uint16_t>(Kind::Gap);
+  const uint64_t room = frame.bytes - sizeof(Header);
+  if (frame.payload > room || (!isGap && room - frame.payload >= kFrameAlignment)) {
     fail("its payload has " + std::to_string(frame.payload) + " bytes, the frame " + std::to_string(frame.bytes));
   }
 }

@@ -21,7 +21,9 @@ class RingReader {
   const Header* next();
 
   /// Gives the frame's bytes back.
-  void done(const Header& frame) { ring_.taken.advance(taken_ += frame.bytes); }
+  void done(const Header& frame) {
+    ring_.taken.advance(taken_ += frame.bytes, [this] { return ring_.sleepers.load() != 0; });
+  }
 
   // LITERALINCLUDE START: RING REST
   /// Rests until there may be something: spins, naps, then sleeps. `wait(timeoutNs)` waits for the doorbell.

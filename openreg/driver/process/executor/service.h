@@ -1,6 +1,8 @@
 // What an executor does with frames.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -43,8 +45,16 @@ class Service {
   [[noreturn]] void run();
 
   // For commands on the simulator's workers.
-  Board& board() const { return *boardView_.as<Board>(); }
-  DeviceBoard& deviceBoard() const { return board().devices[device_.index]; }
+  const Board& board() const { return *boardView_.as<Board>(); }
+
+  /// Our own part of it, and all that can be written to.
+  DeviceBoard& deviceBoard() const { return boardView_.as<Board>()->devices[device_.index]; }
+
+  /// Blocks until a fence of `owner`, a device or Board::kHost, comes so far, or `released()`.
+  template <class Released>
+  bool wait(const Fence& fence, uint64_t value, int owner, int64_t sliceNs, Released released) const {
+    return fence.wait(value, sliceNs, deviceBoard().sleepers[owner], released);
+  }
 
   /// A stream has come to a fence: tells who waits, and before that whether the device has failed.
   void pass(const FenceFrame& fence);
@@ -78,6 +88,7 @@ class Service {
   void onFence(const FenceFrame& frame);
   void onWait(const WaitFrame& frame);
   void onGate(const GateFrame& frame);
+  void advance(uint32_t stream, uint64_t value);
   void onNudge(const StreamFrame& frame);
   void onQuit();
 
@@ -90,7 +101,10 @@ class Service {
   bool place(sim::Place& place, Where where, uint64_t at, uint64_t size);
   void onPeerMemory(const PeerMemoryFrame& frame);
   void onPeerBlock(const PeerBlockFrame& frame);
+  void onPin(const RangeFrame& frame);
+  void onUnpin(const RangeFrame& frame);
   sim::Device& deviceAt(int32_t index);
+  sim::Device& peerAt(int32_t index);
 
   // Kernels (kernels.cpp).
   void onModuleLoad(const Header& frame);
@@ -101,12 +115,14 @@ class Service {
   const std::vector<Descriptor> descriptors_; ///< Of channel, board, memory, pinned.
   View channelView_;
   View boardView_;
-  View pinnedView_;
+  View pinnedView_; ///< Without access but where a Pin has opened it.
   Channel& channel_;
   sim::Device& device_;
   RingReader reader_;
   std::map<int32_t, Descriptor> grants_; ///< Memory of peers that no frame has named yet.
+  std::map<uint64_t, uint64_t> pins_;    ///< Offset → bytes of what is open in the pinned range.
   std::vector<sim::Stream*> streams_;
+  std::array<std::atomic<uint64_t>, kMaxStreams> passed_{}; ///< How far each stream has come, whatever the board says.
   EventTimes times_;
   std::mutex failing_; ///< Guards the failure's text on the board.
 };

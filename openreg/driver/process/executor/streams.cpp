@@ -51,20 +51,25 @@ void Service::pass(const FenceFrame& fence) {
   if (fence.event != kNoEvent) {
     times_.set(fence.event, fence.version, sim::nowNs());
   }
-  DeviceBoard& board = deviceBoard();
-  if (device_.failure.exists() && board.failed.load() == 0) {
+  DeviceBoard& mine = deviceBoard();
+  if (device_.failure.exists() && mine.failed.load() == 0) {
     const std::lock_guard lock(failing_);
     // Not surfaced here: it is for the host to say from when on calls fail. None while Quit drops what is queued.
     const orError_t error = device_.failure.peek();
-    if (error != orSuccess && board.failed.load() == 0) {
-      board.error = error;
-      std::snprintf(board.text, sizeof(board.text), "%s", api::thread.description);
-      board.failed.store(1, std::memory_order_release);
+    if (error != orSuccess && mine.failed.load() == 0) {
+      mine.error.store(error);
+      std::snprintf(mine.text, sizeof(mine.text), "%s", api::thread.description);
+      mine.failed.store(1, std::memory_order_release);
     }
   }
-  board.streams[fence.stream].device.advance(fence.value);
+  passed_[fence.stream].store(fence.value);
+  advance(fence.stream, fence.value);
 }
 // LITERALINCLUDE END: EXECUTOR PASS
+
+void Service::advance(uint32_t stream, uint64_t value) {
+  deviceBoard().streams[stream].advance(value, [this] { return board().somebodySleepsOn(device_.index); });
+}
 
 void Service::onFence(const FenceFrame& frame) {
   sim::Stream& it = stream(frame.stream);
@@ -77,16 +82,20 @@ void Service::onFence(const FenceFrame& frame) {
 
 void Service::onWait(const WaitFrame& frame) {
   (void)deviceAt(frame.ofDevice);
-  if (frame.ofStream >= kMaxStreams) {
-    throw Garbled("a frame waits for stream " + std::to_string(frame.ofStream));
+  if (frame.ofStream >= kMaxStreams || frame.kind > FenceKind::Host) {
+    throw Garbled(
+        "a frame waits for stream " + std::to_string(frame.ofStream) + ", fence of kind " +
+        std::to_string(static_cast<uint32_t>(frame.kind)));
   }
   sim::Stream& it = stream(frame.stream);
   it.submit<WaitCommand>(it.handle.load(), *this, frame);
 }
 
 void Service::onGate(const GateFrame& frame) {
-  if (frame.gate >= kMaxGates) {
-    throw Garbled("a frame names gate " + std::to_string(frame.gate));
+  if (frame.gate >= kMaxGates || frame.deadlineNs <= 0) {
+    throw Garbled(
+        "a frame names gate " + std::to_string(frame.gate) + " with a deadline of " + std::to_string(frame.deadlineNs) +
+        " ns");
   }
   sim::Stream& it = stream(frame.stream);
   it.submit<GateCommand>(it.handle.load(), *this, frame);
@@ -95,6 +104,8 @@ void Service::onGate(const GateFrame& frame) {
 void Service::onNudge(const StreamFrame& frame) {
   if (frame.stream < kMaxStreams && streams_[frame.stream] != nullptr) {
     streams_[frame.stream]->nudge();
+    // Somebody waits, perhaps for what has been: said again, so that a word that was spoilt holds nobody up for ever.
+    advance(frame.stream, passed_[frame.stream].load());
   }
 }
 

@@ -27,7 +27,7 @@ from wire import Frame, Garbled, Ring, Shared
 
 SOCKET = 3
 NO_EVENT = 2**32 - 1
-WHERE_DEVICE, WHERE_PINNED = 0, 1
+WHERE_DEVICE, WHERE_PINNED, WHERE_STAGING = 0, 1, 2
 
 
 def read_options(text: str) -> dict[str, str]:
@@ -39,6 +39,11 @@ def read_options(text: str) -> dict[str, str]:
 
 
 # LITERALINCLUDE START: PYTHON EXECUTOR
+def here_of(index: int) -> int:
+    """Where a device's part of the board begins."""
+    return wire.HOST_BYTES + index * wire.DEVICE_BYTES
+
+
 class Executor:
     """An executor at work. `on_X` serves the frames of kind X and gets their fields; a request returns its answer."""
 
@@ -50,13 +55,19 @@ class Executor:
         self.channel = Shared(files[0], wire.CHANNEL_BYTES)
         self.board = Shared(files[1], wire.BOARD_BYTES)
         self.pinned = Shared(files[3], pinned)
-        self.device = Device(index, Memory(base, Shared(files[2], size), poison=options.get("check") == "1"))
+        self.device = Device(
+            index, Memory(base, Shared(files[2], size), poison=options.get("check") == "1", owned=True)
+        )
         self.modules = Modules(with_kernels=options.get("kernels") != "0")
         self.streams: dict[int, Stream] = {}
         self.ring = Ring(self.channel)
         self.grants: dict[int, int] = {}  # descriptors of peers' memory that no frame has named yet
         self.times: dict[int, tuple[int, int]] = {}  # of events: which version, when
-        self.here = index * wire.DEVICE_BYTES  # our device on the board
+        self.here = here_of(index)  # our part of the board
+        self.board.protect_all_but(self.here, wire.DEVICE_BYTES)
+        self.pinned.open(0, pinned, is_open=False)
+        self.pins: dict[int, int] = {}  # offset and size of what is open there
+        self.passed: dict[int, int] = {}  # how far each stream has come, whatever the board says
 
     def run(self) -> None:
         """Serves frames until the host is gone."""
@@ -64,6 +75,8 @@ class Executor:
             frame = self.ring.next()
             if frame is None:
                 self.rest()
+            elif frame.kind == "module_load":  # It may take its time, and other frames do not wait for it.
+                threading.Thread(target=self.answer_beside, args=[frame], daemon=True).start()
             elif frame.wants_answer:
                 self.answer(frame)
             else:
@@ -86,6 +99,19 @@ class Executor:
         answer = wire.ANSWER.pack(wire.MAGIC, error, frame.number, len(data), 0, data)
         self.channel.bytes[wire.ANSWER_AT : wire.ANSWER_AT + len(answer)] = answer
         self.channel.advance(wire.ANSWERED, frame.number)
+
+    def answer_beside(self, frame: Frame) -> None:
+        """The same on a thread of its own."""
+        try:
+            self.answer(frame)
+        except Exception as error:
+            self.leave(error)
+
+    def leave(self, error: Exception) -> None:
+        """Ends, and says why."""
+        at, words = self.here + wire.LAST_WORDS, str(error) if isinstance(error, Garbled) else repr(error)
+        self.board.bytes[at : at + 500] = struct.pack("500s", words.encode()[:499])
+        os._exit(3)
 
     def rest(self) -> None:
         """Sleeps until the doorbell rings."""
@@ -129,7 +155,8 @@ class Executor:
             if event != NO_EVENT and version > self.times.get(event, (0, 0))[0]:
                 self.times[event] = version, time.monotonic_ns()
             self.tell_failure()
-            self.board.advance(self.here + wire.STREAMS + number * 2 * wire.FENCE.size, value)
+            self.passed[number] = value
+            self.board.advance(self.here + wire.STREAMS + number * wire.FENCE.size, value)
 
         self.stream(number).submit(work, always=True)
 
@@ -143,30 +170,34 @@ class Executor:
 
     def on_wait(self, number: int, of_device: int, of_stream: int, of_host: int, value: int) -> None:
         """The stream stands until another one, of whichever device, or the host has come so far."""
-        if not 0 <= of_device < self.device_count or of_stream >= wire.MAX_STREAMS:
-            raise Garbled(f"a frame waits for stream {of_stream} of device {of_device}")
-        board, there = self.board, of_device * wire.DEVICE_BYTES
-        fence = there + wire.STREAMS + (of_stream * 2 + of_host) * wire.FENCE.size
+        if not 0 <= of_device < self.device_count or of_stream >= wire.MAX_STREAMS or of_host > 1:
+            raise Garbled(f"a frame waits for stream {of_stream} of device {of_device}, fence of kind {of_host}")
+        board, lost = self.board, wire.LOST + 4 * of_device
+        first, owner = here_of(of_device) + wire.STREAMS, of_device
+        if of_host:
+            first, owner = wire.HOST_STREAMS + of_device * wire.MAX_STREAMS * wire.FENCE.size, wire.MAX_DEVICES
+        fence, sleepers = first + of_stream * wire.FENCE.size, self.here + wire.DEVICE_SLEEPERS + 4 * owner
 
         def work() -> None:
-            board.wait(fence, value, lambda: self.device.dropping.is_set() or board.word(there + wire.LOST) != 0)
+            board.wait(fence, value, sleepers, lambda: self.device.dropping.is_set() or board.word(lost) != 0)
 
         self.stream(number).submit(work)
 
     def on_gate(self, number: int, gate: int, value: int, deadline: int, name: bytes) -> None:
         """The stream stands at a gate of a test."""
-        if gate >= wire.MAX_GATES:
-            raise Garbled(f"a frame names gate {gate}")
-        fence = wire.GATES + gate * wire.GATE_BYTES
-        waiting = fence + wire.FENCE.size + 4 * self.device.index
+        if gate >= wire.MAX_GATES or deadline <= 0:
+            raise Garbled(f"a frame names gate {gate} with a deadline of {deadline} ns")
+        fence = wire.HOST_GATES + gate * wire.FENCE.size
+        standing = self.here + wire.STANDING + 4 * gate
+        sleepers = self.here + wire.DEVICE_SLEEPERS + 4 * wire.MAX_DEVICES
         device = self.device
 
         def work() -> None:
             end = time.monotonic_ns() + deadline
-            self.board.add(waiting, 1)
+            self.board.add(standing, 1)
             released = lambda: device.dropping.is_set() or time.monotonic_ns() >= end  # noqa: E731
-            opened = self.board.wait(fence, value, released)
-            self.board.add(waiting, -1)
+            opened = self.board.wait(fence, value, sleepers, released)
+            self.board.add(standing, -1)
             if not opened and not device.dropping.is_set():
                 said = name.rstrip(b"\0").decode(errors="replace")
                 late = f"gate '{said}' was not opened within its deadline of {deadline / 1e9:g} s"
@@ -174,8 +205,14 @@ class Executor:
 
         self.stream(number).submit(work)
 
-    def on_nudge(self, _number: int, _: int) -> None:
-        """Somebody waits for the stream. Its thread never naps, so there is nothing to hurry."""
+    def on_nudge(self, number: int, _: int) -> None:
+        """Somebody waits for the stream. Its thread never naps, so there is nothing to hurry.
+
+        But what it waits for may have been: a word on the board that was spoilt holds nobody up for ever.
+        """
+        fence = self.here + wire.STREAMS + number * wire.FENCE.size
+        if (passed := self.passed.get(number, 0)) > self.board.value(fence):
+            self.board.advance(fence, passed)
 
     def on_event_time(self, event: int, _: int) -> bytes:
         """When an event's latest version was reached."""
@@ -199,6 +236,8 @@ class Executor:
 
     def on_delay(self, kernel_ns: int, copy_ns: int) -> None:
         """Tests want it slower."""
+        if kernel_ns < 0 or copy_ns < 0:
+            raise Garbled("a frame names a delay below 0")
         self.device.kernel_delay, self.device.copy_delay = kernel_ns / 1e9, copy_ns / 1e9
 
     # LITERALINCLUDE END: PYTHON STREAM FRAMES
@@ -227,7 +266,10 @@ class Executor:
             owner = self.device.owner(at)
             return (owner.find(at, size) if owner else None), owner
         if where == WHERE_PINNED:
-            return (self.pinned.address + at if at + size <= self.pinned.size else None), None
+            pinned = any(begin <= at and at + size <= begin + room for begin, room in self.pins.items())
+            return (self.pinned.address + at if pinned else None), None
+        if where != WHERE_STAGING:
+            return None, None
         return (self.channel.address + wire.STAGING + at if at + size <= wire.STAGING_BYTES else None), None
 
     def on_copy(self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int) -> None:
@@ -259,22 +301,51 @@ class Executor:
 
         self.stream(number).submit(work)
 
+    def on_pin(self, offset: int, size: int) -> None:
+        """Copies may name these pages of the pinned range. The others cannot even be read here."""
+        if self.pins.get(offset) == size:
+            return  # Two threads of the host have each been the first.
+        page, all_ = os.sysconf("SC_PAGESIZE"), self.pinned.size
+        overlaps = any(offset < begin + room and begin < offset + size for begin, room in self.pins.items())
+        if offset % page or size % page or not size or offset + size > all_ or overlaps:
+            expected = "whole pages of the pinned range that are not pinned yet"
+            raise Garbled(f"a frame pins {size} bytes at offset {offset}; expected {expected}")
+        self.pinned.open(offset, size, is_open=True)
+        self.pins[offset] = size
+
+    def on_unpin(self, offset: int, size: int) -> None:
+        """They may not any more."""
+        if self.pins.get(offset) != size:
+            raise Garbled(f"a frame unpins offset {offset}, which is not pinned so")
+        self.pinned.open(offset, size, is_open=False)
+        del self.pins[offset]
+
     def peer(self, index: int) -> int:
         """Checks the number of a device."""
         if not 0 <= index < self.device_count:
             raise Garbled(f"a frame names device {index} of {self.device_count}")
+        if index == self.device.index:
+            raise Garbled(f"a frame calls device {index}, which is this one, a peer")
         return index
 
     def on_peer_memory(self, index: int, _: int, base: int, size: int) -> None:
         """Another device's memory may be copied from and to. Its descriptor has come before, or is on its way."""
         while self.peer(index) not in self.grants:
+            if not select.select([self.host], [], [], 0)[0]:
+                raise Garbled(f"a frame names the memory of device {index}, which was not granted")
             self.take_message()
+        others = [it for at, it in self.device.peers.items() if at != index] + [self.device.memory]
+        known = any(it.base < base + size and base < it.base + it.bytes.size for it in others)
+        if known or size != self.device.memory.bytes.size or base + size > 2**64:
+            raise Garbled(f"a frame names the memory of device {index} at addresses it cannot have")
         self.device.peers[index] = Memory(base, Shared(self.grants.pop(index), size))
 
     def on_peer_block(self, index: int, _: int, address: int, size: int) -> None:
         """An allocation there has begun or ended."""
         memory = self.device.peers.get(self.peer(index))
-        if memory and size and memory.covers(address):
+        if memory and size:
+            if not memory.fits(address, size):
+                raise Garbled(f"a frame says that device {index} has allocated {size} bytes where they cannot be")
             memory.note(address, size)
         elif memory:
             memory.release(address)
@@ -301,8 +372,9 @@ class Executor:
         return data.rstrip(b"\0").decode(errors="surrogateescape")
 
     def on_module_load(self, name: bytes) -> bytes:
-        """A module's handle."""
-        return struct.pack("<Q", self.modules.load(self.text(name)))
+        """A module's handle. First comes the path, then what the program calls it."""
+        path, _, said = self.text(name).partition("\0")
+        return struct.pack("<Q", self.modules.load(path, said))
 
     def on_module_kernel(self, module: int, name: bytes) -> bytes:
         """A kernel's handle, and the fewest argument bytes."""
@@ -315,7 +387,14 @@ class Executor:
             expected = descriptors + args_size
             frame = f"frame {self.ring.number} launches with {len(data)} bytes of descriptors and arguments"
             raise Garbled(f"{frame}; expected {expected}")
-        stream, found = self.stream(number), self.modules.kernels[kernel - 1]
+        places = [offset for offset, *_ in wire.POINTER.iter_unpack(data[:descriptors])]
+        if any(offset % 8 or offset + 8 > args_size for offset in places):
+            raise Garbled(f"frame {self.ring.number} launches with pointers that do not lie in its arguments")
+        stream = self.stream(number)
+        if not 0 < kernel <= len(self.modules.kernels):
+            self.device.fail(Error.INVALID_HANDLE, f"kernel {kernel} was launched, which there is not")
+            return
+        found = self.modules.kernels[kernel - 1]
         stream.submit(lambda: launch(self.device, found, data[descriptors:], data[:descriptors]))
 
     # LITERALINCLUDE END: PYTHON KERNEL FRAMES
@@ -355,10 +434,8 @@ def main() -> None:
     executor = greet(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=SOCKET))
     try:
         executor.run()
-    except Garbled as error:
-        at = executor.here + wire.LAST_WORDS
-        executor.board.bytes[at : at + 500] = struct.pack("500s", str(error).encode()[:499])
-        os._exit(3)
+    except Exception as error:  # Garbled, as a rule.
+        executor.leave(error)
 
 
 # LITERALINCLUDE END: PYTHON HELLO

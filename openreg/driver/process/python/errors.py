@@ -8,6 +8,7 @@ class Error(IntEnum):
 
     INVALID_VALUE = 1
     MEMORY_ALLOCATION = 2
+    INVALID_HANDLE = 4
     ILLEGAL_ADDRESS = 6
     LAUNCH_FAILURE = 7
     TIMED_OUT = 11

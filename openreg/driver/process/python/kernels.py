@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import re
+import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -64,27 +68,58 @@ def native(entry: Entry) -> Kernel:
     return Kernel(entry.name.decode(), entry.min_args_size, run)
 
 
+def opened(path: str) -> ctypes.CDLL:
+    """The library at a path. Unlike CDLL, this lets other threads run while it is being loaded."""
+    libc = ctypes.CDLL(None)
+    libc.dlopen.restype, libc.dlopen.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
+    libc.dlerror.restype = ctypes.c_char_p
+    handle = libc.dlopen(path.encode(), os.RTLD_NOW | os.RTLD_LOCAL)
+    if not handle:
+        raise OSError(libc.dlerror().decode(errors="replace"))
+    return ctypes.CDLL(path, handle=handle)
+
+
+def copied(path: str, number: int) -> ctypes.CDLL:
+    """The library at a path, loaded from a copy: whoever writes to the file later does not write to code that runs.
+
+    The loader takes two libraries of one name for one, and the numbers of descriptors come again: so the name is spelt
+    differently each time.
+    """
+    copy = os.memfd_create("openreg-module")
+    try:
+        with Path(path).open("rb") as file, os.fdopen(os.dup(copy), "wb") as out:
+            shutil.copyfileobj(file, out)
+        spelt = "".join("/." if digit == "1" else "/" for digit in f"{number:b}")
+        return opened(f"/proc/self/fd{spelt}/{copy}")
+    finally:
+        os.close(copy)
+
+
 class Modules:
     """What has been loaded. A module's and a kernel's name on the wire is its place in a list, counted from 1."""
 
     def __init__(self, with_kernels: bool) -> None:
         """`with_kernels`: whether the module "openreg" has any."""
         self.with_kernels = with_kernels
-        self.origins: list[object] = []
+        self.origins: list[object] = []  # what the file was: one that is compiled anew at the same path is another
         self.modules: list[dict[str, Kernel]] = []
         self.kernels: list[Kernel] = []
         self.handles: dict[tuple[int, str], int] = {}
 
-    def load(self, name: str) -> int:
-        """A module's handle; the same for the same library."""
+    def load(self, path: str, name: str) -> int:
+        """A module's handle; the same for the same file. `name` is what the program has called it."""
         if "/" not in name and name != "openreg":
             expected = "'openreg' or the path (with a slash in it) of a shared library"
             raise Refused(Error.NOT_FOUND, f"argument 'name' is '{name}'; expected {expected}")
         try:
-            library = ctypes.CDLL(str(LIBRARY) if name == "openreg" else name)
+            is_ = os.stat(LIBRARY if name == "openreg" else path)
+            origin = name if name == "openreg" else (is_.st_dev, is_.st_ino, is_.st_size, is_.st_mtime_ns)
+            if origin not in self.origins:
+                library = ctypes.CDLL(str(LIBRARY)) if name == "openreg" else copied(path, len(self.origins))
         except OSError as error:
-            raise Refused(Error.NOT_FOUND, f"argument 'name' is '{name}', which cannot be loaded: {error}") from None
-        if library._handle not in self.origins:
+            why = re.sub(r"^/proc/self/fd\S*: ", "", error.strerror or str(error))
+            raise Refused(Error.NOT_FOUND, f"argument 'name' is '{name}', which cannot be loaded: {why}") from None
+        if origin not in self.origins:
             try:
                 table = library["orDriverKernels" if name == "openreg" else "orGetKernels"]
             except AttributeError:
@@ -97,12 +132,16 @@ class Modules:
             if name == "openreg":
                 own = Kernel("run_op", run_op.MIN_ARGS_SIZE, run_op.run)
                 kernels = [*kernels, own] if self.with_kernels else []
-            self.origins.append(library._handle)
+            self.origins.append(origin)
             self.modules.append({kernel.name: kernel for kernel in kernels})
-        return self.origins.index(library._handle) + 1
+        return self.origins.index(origin) + 1
 
     def find(self, module: int, name: str) -> tuple[int, int]:
         """A kernel's handle, and how many argument bytes it needs at least."""
+        if not 0 < module <= len(self.modules):
+            raise Refused(
+                Error.INVALID_HANDLE, f"argument 'module' is {module}; expected a module, of {len(self.modules)}"
+            )
         kernels = self.modules[module - 1]
         if name not in kernels:
             expected = f"a kernel of the module, which has {len(kernels)}"
@@ -136,13 +175,14 @@ def launch(device: Device, kernel: Kernel, args: bytes, pointers: bytes) -> None
         if extent == 0:
             continue  # Nothing is touched, so whatever stands there may stay.
         place = ctypes.c_uint64.from_address(start + offset)
-        owner = device.owner((place.value + lower) % 2**64)
+        (given,) = struct.unpack_from("<Q", args, offset)  # not what an earlier descriptor of it has put there
+        owner = device.owner((given + lower) % 2**64)
         allowed = owner is device.memory or any(device.peers.get(peer) is owner for peer in device.accessible)
-        seen = owner.find(place.value + lower, extent) if owner and allowed else None
+        seen = owner.find(given + lower, extent) if owner and allowed else None
         if seen is None:
             where = f"one live allocation of device {device.index} or of a peer it has access to"
             hint = peer_of(device, owner) if owner else " (it is host memory)"
-            text = f"the pointer at argument byte {offset} is {place.value:#x} and is used from byte {lower} on for "
+            text = f"the pointer at argument byte {offset} is {given:#x} and is used from byte {lower} on for "
             fail(Error.ILLEGAL_ADDRESS, f"{text}{extent} bytes; expected these to lie in {where}{hint}")
             return
         held.append(owner)

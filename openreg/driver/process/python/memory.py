@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import mmap
 import threading
 
 from wire import Shared
@@ -19,8 +20,9 @@ class Memory:
     The executor's own memory is allocated here; of a peer's, the host tells what its executor has allocated.
     """
 
-    def __init__(self, base: int, bytes_: Shared, poison: bool = False) -> None:
-        """`poison` fills fresh and freed memory, so that nobody relies on what it holds."""
+    def __init__(self, base: int, bytes_: Shared, poison: bool = False, owned: bool = False) -> None:
+        """`poison` fills fresh and freed memory, so that nobody relies on what it holds. A peer's is not `owned`."""
+        self.owned = owned
         self.base, self.bytes, self.poison = base, bytes_, poison
         self.free = bytes_.size
         self._starts: list[int] = []  # of the live allocations, in order
@@ -49,6 +51,14 @@ class Memory:
             start = other + rounded(self._sizes.get(other, 0))
         return None
 
+    def fits(self, start: int, size: int) -> bool:
+        """Whether it can be an allocation here: in these addresses, aligned, and where no other one is."""
+        with self._lock:
+            end = start + rounded(size)
+            others = (it for it in self._starts if it < end and start < it + rounded(self._sizes[it]))
+            free = all(it == start and self._sizes[it] == size for it in others)
+        return free and self.covers(start) and start % ALIGNMENT == 0 and end <= self.base + self.bytes.size
+
     def note(self, start: int, size: int) -> None:
         """An allocation has begun."""
         with self._lock:
@@ -66,9 +76,17 @@ class Memory:
                 size = self._sizes.pop(start)
                 self.free += rounded(size)
                 self._fill(start, size)
+                self._give_back(start, size)
+
+    def _give_back(self, start: int, size: int) -> None:
+        """The pages that lie wholly in what has been freed go back to the system."""
+        first = -(-(start - self.base) // mmap.PAGESIZE) * mmap.PAGESIZE
+        last = (start - self.base + rounded(size)) // mmap.PAGESIZE * mmap.PAGESIZE
+        if first < last and self.owned and not self.poison:
+            self.bytes.bytes.madvise(mmap.MADV_REMOVE, first, last - first)
 
     def _fill(self, start: int, size: int) -> None:
-        if self.poison:
+        if self.poison and size:
             ctypes.memset(self.bytes.address + start - self.base, POISON, rounded(size))
 
 

@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 # LITERALINCLUDE START: PYTHON FORMATS
 MAGIC = 0x4652524F
-VERSION = 1
+VERSION = 2
 HELLO = struct.Struct("<IIiiQQQ512s")
 WELCOME = struct.Struct("<IIi508s")
 GRANT = struct.Struct("<Ii")
 HEADER = struct.Struct("<IHHIIQq")
 ANSWER = struct.Struct("<IiQII1024s")
-FENCE = struct.Struct("<QIIiI8x")  # value, wakes, sleepers, cpu
+FENCE = struct.Struct("<QIi")  # value, wakes, cpu
 POINTER = struct.Struct("<IIqQ")  # orPointerArg
 WANTS_ANSWER = 1
-MAX_FRAME_BYTES = 8192
+MAX_FRAME_BYTES = 16384
 
 # Kinds of frames by number, and what each carries: its fixed part, and whether bytes of any number follow.
 PAYLOADS = {
@@ -51,12 +51,15 @@ PAYLOADS = {
     "peer_disable": ("iI", False),
     "gate": ("IIQq128s", False),
     "delay": ("qq", False),
+    "pin": ("QQ", False),
+    "unpin": ("QQ", False),
 }
+REQUESTS = {"ping", "malloc", "mem_info", "module_load", "module_kernel", "event_time"}
 KINDS = list(PAYLOADS)
 
 # Where things lie in a channel (channel.h).
 RING_BYTES = 1 << 20
-WRITTEN, REST, TAKEN, RING = 0, 12, 64, 128
+WRITTEN, REST, SLEEPERS, TAKEN, RING = 0, 12, 16, 64, 128
 AWAKE, ASLEEP = 0, 2
 ANSWERED = RING + RING_BYTES
 ANSWER_AT = ANSWERED + FENCE.size
@@ -64,20 +67,22 @@ STAGING = (ANSWER_AT + ANSWER.size + 4095) // 4096 * 4096
 STAGING_BYTES = 16 << 20
 CHANNEL_BYTES = STAGING + STAGING_BYTES
 
-# And on the board (board.h): a device has its state, its last words, and two fences for each of its streams.
+# And on the board (board.h): first what the host says, then each device's part.
 MAX_STREAMS, MAX_DEVICES, MAX_GATES = 1024, 16, 4096
-LOST, FAILED, ERROR, TEXT, LAST_WORDS, STREAMS = 0, 4, 8, 12, 12 + 1024, 1536
-DEVICE_BYTES = STREAMS + MAX_STREAMS * 2 * FENCE.size
-GATES = MAX_DEVICES * DEVICE_BYTES
-GATE_BYTES = FENCE.size + MAX_DEVICES * 4
-BOARD_BYTES = GATES + MAX_GATES * GATE_BYTES
+LOST, HOST_GATES, HOST_STREAMS, HOST_BYTES = 4, 144, 144 + 65536, 6 * 65536
+FAILED, ERROR, TEXT, LAST_WORDS, DEVICE_SLEEPERS = 0, 4, 8, 8 + 1024, 8 + 1024 + 500
+STANDING, STREAMS, DEVICE_BYTES = 1600, 1600 + 4 * MAX_GATES, 65536
+BOARD_BYTES = HOST_BYTES + MAX_DEVICES * DEVICE_BYTES
 # LITERALINCLUDE END: PYTHON FORMATS
 
 _SYS_FUTEX = 202 if os.uname().machine == "x86_64" else 98
 _FUTEX_WAIT, _FUTEX_WAKE_OP = 0, 5
 _SET, _ADD = 0, 1
 _NS_PER_SECOND = 1_000_000_000
-_futex = ctypes.CDLL(None).syscall
+_libc = ctypes.CDLL(None, use_errno=True)
+_mprotect = _libc.mprotect
+_mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_futex = _libc.syscall
 _futex.argtypes = [ctypes.c_long, ctypes.c_void_p, *(2 * [ctypes.c_long]), *(2 * [ctypes.c_void_p]), ctypes.c_long]
 
 
@@ -97,6 +102,18 @@ class Shared:
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.bytes))
         self._u64 = memoryview(self.bytes)[: size // 8 * 8].cast("Q")
         self._u32 = memoryview(self.bytes)[: size // 4 * 4].cast("I")
+
+    def protect_all_but(self, offset: int, size: int) -> None:
+        """From now on only these bytes, whole pages, can be written to."""
+        for begin, end in ((0, offset), (offset + size, self.size)):
+            if end > begin and _mprotect(self.address + begin, end - begin, mmap.PROT_READ) != 0:
+                raise OSError(ctypes.get_errno(), "shared memory cannot be protected")
+
+    def open(self, offset: int, size: int, is_open: bool) -> None:
+        """Whether these bytes, whole pages, can be read and written to."""
+        access = mmap.PROT_READ | mmap.PROT_WRITE if is_open else 0
+        if _mprotect(self.address + offset, size, access) != 0:
+            raise OSError(ctypes.get_errno(), "shared memory cannot be protected")
 
     def value(self, offset: int) -> int:
         """A word of 64 bits."""
@@ -124,14 +141,17 @@ class Shared:
         self._change(offset, _ADD, small)
 
     def advance(self, fence: int, value: int) -> None:
-        """Gives a fence its next value, and wakes those who wait."""
-        self.write(fence, value)
+        """Gives a fence its next value, unless it is further, and wakes those who wait."""
+        self.write(fence, max(value, self.value(fence)))
         self.add(fence + 8, 1)
 
-    def wait(self, fence: int, value: int, released: Callable[[], bool]) -> bool:
-        """Sleeps until a fence has that value, which is True, or `released()`, asked every 5 ms, which is False."""
+    def wait(self, fence: int, value: int, sleepers: int, released: Callable[[], bool]) -> bool:
+        """Sleeps until a fence has that value, which is True, or `released()`, asked every 5 ms, which is False.
+
+        `sleepers` is where this side counts those of its threads who sleep: who advances the fence looks there.
+        """
         timeout = (ctypes.c_long * 2)(0, 5_000_000)
-        self.add(fence + 12, 1)  # Who advances it sees that somebody sleeps.
+        self.add(sleepers, 1)
         try:
             while True:
                 wakes = self.word(fence + 8)
@@ -141,7 +161,7 @@ class Shared:
                     return False
                 _futex(_SYS_FUTEX, self.address + fence + 8, _FUTEX_WAIT, wakes, ctypes.addressof(timeout), None, 0)
         finally:
-            self.add(fence + 12, -1)
+            self.add(sleepers, -1)
 
 
 # LITERALINCLUDE END: PYTHON SHARED MEMORY
@@ -191,7 +211,7 @@ class Ring:
         return None
 
     def check(
-        self, magic: int, code: int, _flags: int, size: int, payload: int, number: int, _deadline: int, readable: int
+        self, magic: int, code: int, flags: int, size: int, payload: int, number: int, _deadline: int, readable: int
     ) -> None:
         """Raises Garbled if a header cannot be one."""
         if magic != MAGIC:
@@ -202,8 +222,10 @@ class Ring:
             wrong = f"its kind is {code}; expected less than {len(KINDS)}"
         elif size < HEADER.size or size % 32 or size > readable or (code and size > MAX_FRAME_BYTES):
             wrong = f"it has {size} bytes, of which {readable} are there"
-        elif payload > size - HEADER.size:
+        elif payload > size - HEADER.size or (code and size - HEADER.size - payload >= 32):
             wrong = f"its payload has {payload} bytes, the frame {size}"
+        elif flags != (WANTS_ANSWER if KINDS[code] in REQUESTS else 0):
+            wrong = f"it is of kind {code} and has the flags {flags}"
         else:
             return
         raise Garbled(f"frame {self.number} is garbled: {wrong}")

@@ -25,6 +25,7 @@ struct Ring {
   alignas(64) std::atomic<uint64_t> written{0}; ///< By the host.
   std::atomic<int32_t> writerCpu{-1};           ///< Where the host ran then: the executor does not spin there.
   std::atomic<Rest> rest{Rest::Awake};          ///< By the executor, and by who rings the doorbell.
+  std::atomic<uint32_t> sleepers{0};            ///< Threads of the host that sleep on `taken` or `answered`.
   alignas(64) Fence taken;                      ///< By the executor.
   alignas(64) unsigned char bytes[kBytes];
 };

@@ -3,14 +3,11 @@
 
 namespace openreg::process {
 
-void Fence::advance(uint64_t to) {
+void Fence::raise(uint64_t to) {
   uint64_t now = value.load();
   while (now < to && !value.compare_exchange_weak(now, to)) {
   }
   cpu.store(sim::currentCpu(), std::memory_order_relaxed);
-  if (sleepers.load() != 0) {
-    interrupt();
-  }
 }
 
 void Fence::interrupt() {

@@ -25,7 +25,7 @@ enum class Kind : uint16_t {
   MemInfo = 10,      ///< → MemInfoAnswer.
   Copy = 11,         ///< CopyFrame.
   Fill = 12,         ///< FillFrame.
-  ModuleLoad = 13,   ///< The name, with its final zero → HandleFrame.
+  ModuleLoad = 13,   ///< The path and the name that the program gave, each with its final zero → HandleFrame.
   ModuleKernel = 14, ///< HandleFrame of the module and the name, with its final zero → KernelAnswer.
   Launch = 15,       ///< LaunchFrame, the orPointerArg of each pointer, the argument bytes.
   EventTime = 16,    ///< EventFrame → TimeAnswer.
@@ -36,7 +36,9 @@ enum class Kind : uint16_t {
   PeerDisable = 21,  ///< PeerFrame.
   Gate = 22,         ///< GateFrame. For tests, like Delay.
   Delay = 23,        ///< DelayFrame.
-  kCount = 24
+  Pin = 24,          ///< RangeFrame. Copies may name these pages of the pinned range from now on.
+  Unpin = 25,        ///< RangeFrame. They may not any more; the host has waited for those that do.
+  kCount = 26
 };
 
 struct StreamFrame {
@@ -84,7 +86,7 @@ struct MemInfoAnswer {
 /// Which memory an end of a copy lies in.
 enum class Where : uint32_t {
   Device = 0, ///< `at` is an address of device memory, the executor's own or a granted peer's.
-  Pinned = 1, ///< `at` is an offset in the pinned range.
+  Pinned = 1, ///< `at` is an offset in the pinned range, of pages that a Pin has named.
   Staging = 2 ///< `at` is an offset in the channel's staging area.
 };
 
@@ -155,6 +157,12 @@ struct GateFrame {
   uint64_t value = 0;     ///< The gate's fence has this value when it is open.
   int64_t deadlineNs = 0; ///< How long the stream may stand there.
   char name[128] = "";
+};
+
+/// Whole pages of the pinned range.
+struct RangeFrame {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
 };
 
 struct DelayFrame {

@@ -12,9 +12,10 @@
  * |---------|------------------------|--------------------------------------------------------------------------------|
  * | socket  | both                   | Hello and Welcome; doorbell; file descriptors; its end is the other side's end |
  * | channel | both, one a device     | ring of frames, the answer, staging area for bulk data (channel.h)             |
- * | board   | host and all executors | how far each stream has come; failures (board.h)                               |
- * | pinned  | host and all executors | pinned host memory: executors copy from and to it directly                     |
- * | memory  | executor and its peers | the device's memory. The host has its addresses and a descriptor, never a view |
+ * | board   | host and all executors | how far each stream has come; failures (board.h). An executor writes to its own
+ * part | | pinned  | host; executors in part | pinned host memory: an executor maps the blocks that it has had to copy
+ * from or to   | | memory  | executor and its peers | the device's memory. The host has its addresses and a descriptor,
+ * never a view |
  *
  * **Start.** The executor is given the socket as file descriptor 3. The host sends Hello with the descriptors of
  * channel, board, memory and pinned, in this order. The executor answers Welcome with its version, or with a text that
@@ -26,6 +27,11 @@
  * only guess. Most frames are *posted*: nobody waits for them. A frame with kWantsAnswer is a *request*: the executor
  * writes an Answer with the request's number, an error code, and the answer's payload or the error's text. There is at
  * most one request at a time a device, and a request is answered without waiting for any stream.
+ *
+ * **Belief.** Neither side believes what it reads of the other's. A value is copied before it is checked, so that it
+ * cannot change in between, and checked before it is used: numbers, sizes, codes, addresses, whether a fence can have
+ * come so far. An executor that says what cannot be is ended, and its device is lost. It writes to its own part of the
+ * board, its channel, its memory, and what it has been handed; nothing else of the host or its peers is writable there.
  *
  * **Order.** Frames are taken in the order of the ring. Work is then ordered by the stream it names, as openreg.h says.
  *
@@ -48,7 +54,7 @@
 namespace openreg::process {
 
 /// Grows with every change of what follows. Both sides must have the same.
-constexpr uint32_t kProtocolVersion = 1;
+constexpr uint32_t kProtocolVersion = 2;
 
 constexpr uint32_t kMagic = 0x4652'524F; ///< "ORRF" in memory; starts every frame, answer and message.
 
@@ -101,7 +107,7 @@ struct Header {
 
 constexpr uint16_t kWantsAnswer = 1;
 constexpr uint32_t kFrameAlignment = 32; ///< So that a header never wraps around the ring's end.
-constexpr uint32_t kMaxFrameBytes = 8192;
+constexpr uint32_t kMaxFrameBytes = 16384;
 static_assert(sizeof(Header) == kFrameAlignment);
 
 /// What an executor writes for a request.

@@ -38,8 +38,8 @@ void View::map(size_t bytes, int protection, int flags, int file) {
   bytes_ = bytes;
 }
 
-View::View(const Descriptor& memory, size_t bytes) {
-  map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.number());
+View::View(const Descriptor& memory, size_t bytes, Access access) {
+  map(bytes, access == Access::Read ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, memory.number());
   madvise(begin_, bytes_, MADV_DONTFORK); // A forked child cannot use the device, and must not disturb it.
 }
 

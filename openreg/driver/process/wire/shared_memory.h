@@ -1,8 +1,11 @@
 // Memory that can be handed to another process, and that is gone when nobody has it any more.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace openreg::process {
@@ -25,6 +28,17 @@ class Descriptor {
   int number_ = -1;
 };
 
+/// A copy of what another process may change at any time. What is checked of it is what is used: the compiler may not
+/// read the original again.
+template <class T>
+T snapshot(const T& shared) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T copy;
+  std::memcpy(&copy, &shared, sizeof(T));
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return copy;
+}
+
 /// Creates zeroed memory without a name in any file system; pages appear as they are used. Throws std::system_error.
 Descriptor createMemory(const char* name, size_t bytes);
 
@@ -33,8 +47,10 @@ class View {
  public:
   View() = default;
 
+  enum class Access { Read, ReadWrite };
+
   /// Maps `bytes` from the start; a forked child does not have it. Throws std::system_error.
-  View(const Descriptor& memory, size_t bytes);
+  View(const Descriptor& memory, size_t bytes, Access access = Access::ReadWrite);
 
   /// Addresses without access, to be opened piece by piece. Throws std::system_error.
   explicit View(size_t bytes);

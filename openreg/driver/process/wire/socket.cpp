@@ -3,11 +3,15 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <system_error>
+
+#include "sim/platform.h"
 
 namespace openreg::process {
 
@@ -22,6 +26,17 @@ std::pair<Descriptor, Descriptor> createSocket() {
     throw std::system_error(errno, std::generic_category(), "a socket cannot be created");
   }
   return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+void limitSending(const Descriptor& socket, int64_t timeoutNs) {
+  const timeval limit{timeoutNs / 1'000'000'000, timeoutNs % 1'000'000'000 / 1000};
+  setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+}
+
+void ringBell(const Descriptor& socket) {
+  const char bell = 0;
+  while (send(socket.number(), &bell, sizeof(bell), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR) {
+  }
 }
 
 bool sendMessage(const Descriptor& socket, const void* bytes, size_t size, std::span<const int> descriptors) {
@@ -76,8 +91,15 @@ bool receiveMessage(const Descriptor& socket, Message& message) {
 
 bool awaitMessage(const Descriptor& socket, int64_t timeoutNs) {
   pollfd wanted{socket.number(), POLLIN, 0};
-  const timespec limit{timeoutNs / 1'000'000'000, timeoutNs % 1'000'000'000};
-  return ppoll(&wanted, 1, timeoutNs < 0 ? nullptr : &limit, nullptr) != 0;
+  const int64_t end = sim::nowNs() + timeoutNs;
+  for (;;) {
+    const int64_t left = std::max<int64_t>(end - sim::nowNs(), 0);
+    const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
+    const int ready = ppoll(&wanted, 1, timeoutNs < 0 ? nullptr : &limit, nullptr);
+    if (ready >= 0 || errno != EINTR) {
+      return ready > 0; // A signal is no message: whoever took it for one would wait where there is none.
+    }
+  }
 }
 
 } // namespace openreg::process

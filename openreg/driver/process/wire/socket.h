@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -12,7 +13,14 @@ namespace openreg::process {
 /// Two ends of a new socket. Throws std::system_error.
 std::pair<Descriptor, Descriptor> createSocket();
 
-/// Sends one message. False if the other side is gone.
+/// From now on sending gives up after `timeoutNs`: whoever does not receive must not hold the sender up for ever.
+void limitSending(const Descriptor& socket, int64_t timeoutNs);
+
+/// Rings the doorbell: sends a message of one byte, if there is room. (If there is none, enough bells are on their
+/// way.)
+void ringBell(const Descriptor& socket);
+
+/// Sends one message. False if the other side is gone, or does not receive.
 bool sendMessage(const Descriptor& socket, const void* bytes, size_t size, std::span<const int> descriptors = {});
 
 /// A message as it came.
