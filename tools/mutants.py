@@ -220,6 +220,9 @@ class Tree:
                 mine = {source: made for source, made in mine.items() if not source.startswith("openreg/csrc")}
             if mine:
                 self._link(library, mine)
+        for program in ("openreg_executor", "executor_python"):  # the driver "process" looks for them beside it
+            if self.mutant.of_contract:
+                (self.lib / program).symlink_to(BUILD / "openreg" / "driver" / program)
 
     def _write_sources(self) -> None:
         """The headers, as links, and the changed files. A header is found here before it is found where it belongs."""
