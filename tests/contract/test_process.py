@@ -531,6 +531,7 @@ def test_a_reset_waits_for_a_running_function_of_the_host(run_process: Any) -> N
         api.host_function(stream, lambda: calls.append("not called any more"))
         assert entered.wait(30)
         reset = Call(lambda: lib.orDeviceReset(0))
+        wait_until(lambda: executors() == {}, "the executor has gone, which a reset waits for anyway")
         assert reset.blocks()
         leave.set()
         api.ok(reset.result())
