@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 import torch_openreg  # noqa: F401
-from comparison import DEVICE, Difference, compare
+from comparison import DEVICE, Difference, compare, tensors_of
 from opinfo_worker import answers, describe, entry_name, run, samples
 from siblings import Call, FirstCalls, Siblings, copy
 from torch.testing._internal.common_methods_invocations import op_db
@@ -38,8 +38,9 @@ def calls(
             run(op, sample)
         for operator, (args, kwargs) in first.calls.items():
             for form in siblings.forms(operator):
-                if (form.name(), dtype) in known:
-                    continue
+                is_empty = any(tensor.numel() == 0 for tensor in tensors_of((args, kwargs)))
+                if is_empty or (form.name(), dtype) in known:
+                    continue  # what is done to no element is not computed with a number
                 known.add((form.name(), dtype))
                 with suppress(Exception):  # an operator without results to make some for the form of
                     call = Call(form, operator, args, kwargs)
