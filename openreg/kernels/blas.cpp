@@ -2,11 +2,11 @@
 #include "blas.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <optional>
 #include <string>
 
 namespace openreg::kernels {
@@ -14,19 +14,22 @@ namespace openreg::kernels {
 namespace {
 
 constexpr const char* kLibrary = "libscipy_openblas.so"; // found by the run path that CMakeLists.txt gives this library
-constexpr const char* kThreads = "OPENBLAS_NUM_THREADS";
-
-/// OpenBLAS starts threads of its own when it is loaded, one for each core, which would fight ours for the cores. It
-/// reads their number from the environment, and only there. So the variable is set while it is being loaded.
+/// OpenBLAS starts threads of its own when it is loaded, one for each core that the loading thread may use, and they
+/// would fight ours for the cores. So this thread keeps to one core meanwhile. The library's environment variable would
+/// do it, too, but to set that while other threads read theirs is a crash that waits to happen.
 void* openWithOneThread() {
-  const char* before = std::getenv(kThreads);
-  const std::optional<std::string> kept = before != nullptr ? std::optional<std::string>(before) : std::nullopt;
-  setenv(kThreads, "1", 1);
+  cpu_set_t before;
+  const bool known = sched_getaffinity(0, sizeof(before), &before) == 0;
+  const int here = sched_getcpu();
+  if (known && here >= 0 && here < CPU_SETSIZE) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(here, &one);
+    (void)sched_setaffinity(0, sizeof(one), &one); // if it fails, there are idle threads, and nothing else
+  }
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (kept) {
-    setenv(kThreads, kept->c_str(), 1);
-  } else {
-    unsetenv(kThreads);
+  if (known) {
+    (void)sched_setaffinity(0, sizeof(before), &before);
   }
   return library;
 }
