@@ -66,8 +66,7 @@ Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
 
 // What is given back here another thread may take before this one, and what others free meanwhile comes into the cache.
 // So this one gives up only if, under one lock, nothing is cached that could go and the driver has nothing.
-orError_t
-DeviceMemory::makeRoom(orStream_t stream, size_t size, Block*& block, std::unique_lock<std::mutex>& lock) {
+orError_t DeviceMemory::makeRoom(orStream_t stream, size_t size, Block*& block, std::unique_lock<std::mutex>& lock) {
   bool released = true;
   while (released) {
     auto error = release(released, lock);
