@@ -36,7 +36,7 @@ class Part(NamedTuple):
     driver: str = ""  # with which it runs, if not with the default one
 
 
-WORKERS = ["-n", "2"]
+WORKERS = ["-n", "2", "--dist", "loadgroup"]  # tests that share one long run share a process, too
 MINIMAL = "tests/backend/test_minimal_set.py"
 LONG = [
     *(
@@ -45,10 +45,13 @@ LONG = [
             "backend/test_composites",
             "backend/test_edge_values",
             "backend/test_minimal_set",
-            "backend/test_opinfo",
-            "backend/test_overloads",
+            "backend/test_native_calls",
             "backend/test_operator_errors",
             "backend/test_operator_samples",
+            "backend/test_opinfo",
+            "backend/test_out_aliases",
+            "backend/test_overloads",
+            "backend/test_scalar_range",
             "contract/test_porting",
             "steps/test_steps",
             "steps/test_toy_driver",
@@ -63,6 +66,7 @@ BREADTH = [
         "composites",
         "edge_values",
         "minimal_set",
+        "native_calls",
         "operator_errors",
         "operator_samples",
         "operators",
@@ -72,7 +76,9 @@ BREADTH = [
         "operators_recurrent",
         "operators_transformer",
         "opinfo",
+        "out_aliases",
         "overloads",
+        "scalar_range",
     )
 ]
 PARTS = [

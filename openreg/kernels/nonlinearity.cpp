@@ -55,7 +55,7 @@ struct Elu {
   C operator()(C x) const {
     const C y = x * inputScale;
     // e^y − 1; of a tiny number, and a zero of either sign, the number itself.
-    const C raised = y > -std::numeric_limits<C>::epsilon() ? y : std::exp(y) - C(1);
+    const C raised = std::abs(y) < std::numeric_limits<C>::epsilon() ? y : std::exp(y) - C(1);
     return x <= C(0) ? raised * (alpha * scale) : x * scale;
   }
 };

@@ -66,7 +66,6 @@ ELSEWHERE = {
     "aten::where.self_out self": "as the condition",
     "aten::where.self_out other": "as the condition",
     "aten::batch_norm_backward reserve": "nothing is kept in it, and it is not read",
-    "aten::log_sigmoid_forward.output buffer": "the device needs no buffer",
     "aten::log_sigmoid_backward buffer": "the device needs no buffer",
     "aten::log_sigmoid_backward.grad_input buffer": "the device needs no buffer",
     "aten::multilabel_margin_loss_backward is_target": "the targets say it, and it is not read",
@@ -75,9 +74,6 @@ ELSEWHERE = {
     "aten::_embedding_bag_backward offsets": "each index's bag is known, and they are not read",
     "aten::_embedding_bag_backward bag_size": "only means need it",
     "aten::_embedding_bag_backward maximum_indices": "only maxima need it",
-    "aten::_pdist_backward grad": "the sample has no distances",
-    "aten::_pdist_backward self": "the sample has no distances",
-    "aten::_pdist_backward pdist": "the sample has no distances",
 }
 
 

@@ -147,7 +147,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Brings build/driver up to date before the first test, so that no test's time limit includes it."""
     needed = any("library" in getattr(item, "fixturenames", ()) for item in session.items)
     if needed and not session.config.option.collectonly and not os.environ.get("OPENREG_LIBRARY"):
-        cmake_build(header.ROOT / "openreg" / "driver", BUILD, "-DCMAKE_BUILD_TYPE=Release")
+        # This interpreter has OpenBLAS; CMake would take the first of the PATH.
+        python = f"-DPython_EXECUTABLE={sys.executable}"
+        cmake_build(header.ROOT / "openreg" / "driver", BUILD, "-DCMAKE_BUILD_TYPE=Release", python)
 
 
 @pytest.fixture(scope="session")
