@@ -2,7 +2,7 @@
 
 The text of an entry must be a real one. `:from:` names a recorded file that contains it (a test compares the file with
 a run); `:test:` names a test function that has it in a string, or a pattern or f-string that fits all of it, and thus
-asserts it.
+asserts it: its own, or one of a table of the module that it names.
 The text is a whole message, or whole sentences of one, because the search of the index compares it with what is pasted.
 """
 
@@ -56,6 +56,17 @@ def _function(tree: ast.Module, names: list[str]) -> ast.FunctionDef | None:
     return found if isinstance(found, ast.FunctionDef) else None
 
 
+def _with_tables(tree: ast.Module, function: ast.FunctionDef) -> list[ast.AST]:
+    """All nodes of a function, and of what the module assigns to the names that it uses."""
+    found = list(ast.walk(function))
+    used = {node.id for node in found if isinstance(node, ast.Name)}
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id in used for target in targets):
+            found += ast.walk(statement)
+    return found
+
+
 def _whole(node: ast.AST, text: str) -> bool:
     """Whether a string of a test stands for all of a text, by a pattern or by values that it puts in.
 
@@ -103,10 +114,11 @@ def check_origin(repo: Repository, text: str, recorded: str | None, test: str | 
             raise RepositoryError(f"{recorded} does not contain the error text {text!r}")
         return recorded
     path, *names = test.split("::")
-    function = _function(ast.parse(repo.read(path)), names)
+    tree = ast.parse(repo.read(path))
+    function = _function(tree, names)
     if function is None or not names[-1].startswith("test"):
         raise RepositoryError(f":test: is {test}; there is no such test function in {path}")
-    nodes_of_it = list(ast.walk(function))
+    nodes_of_it = _with_tables(tree, function)
     strings = [node.value for node in nodes_of_it if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     wanted = _blanks(text)
     contained = any(wanted in _blanks(string) or wanted in _blanks(_unescape(string)) for string in strings)

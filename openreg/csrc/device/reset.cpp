@@ -33,7 +33,7 @@ void resetDevice(c10::DeviceIndex device) {
   check(orDeviceReset(device));
   // In this order. A handle that a thread asks for from here on is of the new life, and a thread that has asked before
   // finds, when it is about to keep what it got, that the number is another.
-  resets[static_cast<size_t>(device)].fetch_add(1, std::memory_order_acq_rel);
+  resets.at(static_cast<uint8_t>(device)).fetch_add(1, std::memory_order_acq_rel);
   std::exception_ptr failed;
   for (const auto forget : parts()) {
     try {

@@ -22,7 +22,7 @@ extern std::array<std::atomic<uint64_t>, std::numeric_limits<c10::DeviceIndex>::
  * life is worth nothing.
  */
 inline uint64_t lifeOf(c10::DeviceIndex device) noexcept {
-  return resets[static_cast<size_t>(device)].load(std::memory_order_acquire) + 1;
+  return resets.at(static_cast<uint8_t>(device)).load(std::memory_order_acquire) + 1;
 }
 // LITERALINCLUDE END: LIFE OF
 // LITERALINCLUDE END: LIFE

@@ -151,7 +151,7 @@ void DeviceMemory::recordStream(Block* block, orStream_t stream, c10::DeviceInde
   lock.lock();
   if (!known()) { // another thread may have been faster
     block->uses.push_back({stream, event.get()});
-    event.release();
+    (void)event.release();
   }
   lock.unlock(); // before the event goes
 }

@@ -66,7 +66,7 @@ void copyRuns(const at::Tensor& src, const at::Tensor& dst) {
                   .resize_outputs(false)
                   .set_check_mem_overlap(false) // copyFrom() has
                   .build();
-  const auto size = static_cast<int64_t>(dst.element_size());
+  const auto size = dst.element_size();
   const auto copy = [&](char** data, const int64_t* strides, int64_t count, int64_t rows) {
     const bool together = strides[0] == size && strides[1] == size;
     const auto runs = together ? int64_t{1} : count;

@@ -30,7 +30,7 @@ void keep(std::atomic<orKernel_t>& place, orKernel_t kernel, c10::DeviceIndex de
   auto& [mutex, places] = found();
   const std::lock_guard lock(mutex);
   if (lifeOf(device) == life && place.load(std::memory_order_relaxed) == nullptr) {
-    places[static_cast<size_t>(device)].push_back(&place);
+    places[static_cast<uint8_t>(device)].push_back(&place);
     place.store(kernel, std::memory_order_relaxed);
   }
 }
@@ -38,10 +38,10 @@ void keep(std::atomic<orKernel_t>& place, orKernel_t kernel, c10::DeviceIndex de
 const OnReset forgetKernels([](c10::DeviceIndex device) {
   auto& [mutex, places] = found();
   const std::lock_guard lock(mutex);
-  for (auto* place : places[static_cast<size_t>(device)]) {
+  for (auto* place : places[static_cast<uint8_t>(device)]) {
     place->store(nullptr, std::memory_order_relaxed);
   }
-  places[static_cast<size_t>(device)].clear();
+  places[static_cast<uint8_t>(device)].clear();
 });
 // LITERALINCLUDE END: FORGET KERNELS
 

@@ -128,8 +128,10 @@ at::Tensor backward(const at::Tensor& gradOutput, const at::Tensor& self, at::In
 
 template <Name schema, const KernelFamily& family, int dims>
 void implBackward(torch::Library& m, const std::string& op) {
+  // NOLINTBEGIN(readability-redundant-parentheses): finds some in a template argument of class type
   m.impl(op.c_str(), backward<schema, family, dims>);
   m.impl((op + ".grad_input").c_str(), backwardOut<schema, family, dims>);
+  // NOLINTEND(readability-redundant-parentheses)
 }
 
 using Reflect1d = Structured<Pad<at::meta::structured_reflection_pad1d, kReflect>, "aten::reflection_pad1d.out">;

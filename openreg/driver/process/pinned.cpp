@@ -59,7 +59,7 @@ void* Pinned::allocate(size_t size, int device) {
     arena_.give(*offset, wholePages(size));
     return nullptr;
   }
-  blocks_.emplace(base, Entry{.size = size, .device = device});
+  blocks_.emplace(base, Entry{.size = size, .device = device, .uses = {}});
   return base;
 }
 

@@ -55,7 +55,7 @@ class Pinned {
     size_t size;
     int device;
     std::array<uint64_t, kMaxDevices> openIn{}; ///< 1 + the life of each device whose executor has it mapped; or 0.
-    std::vector<Point> uses{};                  ///< Only those that may be under way.
+    std::vector<Point> uses;                    ///< Only those that may be under way.
     bool leaving = false;                       ///< Somebody waits to free it: a second free finds it gone.
   };
   using Blocks = std::map<const char*, Entry>;

@@ -30,7 +30,7 @@ void* Pinned::allocate(size_t size, int device) {
   }
   char* base = memory.begin();
   const std::lock_guard lock(mutex_);
-  blocks_.emplace(base, Entry{.memory = std::move(memory), .size = size, .device = device});
+  blocks_.emplace(base, Entry{.memory = std::move(memory), .size = size, .device = device, .uses = {}});
   return base;
 }
 

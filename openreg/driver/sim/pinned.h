@@ -63,7 +63,7 @@ class Pinned {
     Mapping memory;
     size_t size;
     int device;
-    std::map<const Device*, int> uses{};
+    std::map<const Device*, int> uses;
     bool leaving = false;    ///< Somebody has freed it or waits for that: a second free finds it gone.
     bool unattended = false; ///< Nobody waits: the last use unmaps it.
   };

@@ -71,12 +71,13 @@ void ComputePool::run(int64_t count, int64_t grain, orLoopBody body, void* state
 }
 
 void ComputePool::startHelpers(int wanted) {
-  try {
-    for (; helpers_ < wanted; ++helpers_) {
+  while (helpers_ < wanted) {
+    try {
       startThread("or-compute", [this] { help(); });
+    } catch (const std::exception&) {
+      break; // The host gives no more threads, or no memory for them; those that there are do the work.
     }
-  } catch (const std::exception&) {
-    // The host gives no more threads, or no memory for them; those that there are do the work.
+    ++helpers_;
   }
 }
 

@@ -31,11 +31,10 @@ struct alignas(4096) DeviceBoard {
   std::atomic<uint32_t> failed{0}; ///< Not 0: work has failed. Written after `error` and `text`.
   std::atomic<int32_t> error{0};
   char text[1024] = "";
-  char lastWords[500] = ""; ///< Why it is about to exit by itself; "" if it does not say.
-  std::atomic<uint32_t>
-      sleepers[kMaxDevices + 1]{};         ///< Its threads that sleep on fences of each device; the host's last.
-  std::atomic<int32_t> gates[kMaxGates]{}; ///< Its streams that stand at each gate.
-  Fence streams[kMaxStreams];              ///< FenceKind::Device.
+  char lastWords[500] = "";                          ///< Why it is about to exit by itself; "" if it does not say.
+  std::atomic<uint32_t> sleepers[kMaxDevices + 1]{}; ///< Its threads asleep on fences of each device; the host's last.
+  std::atomic<int32_t> gates[kMaxGates]{};           ///< Its streams that stand at each gate.
+  Fence streams[kMaxStreams];                        ///< FenceKind::Device.
   unsigned char reserved[31168];
 };
 
