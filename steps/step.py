@@ -70,7 +70,7 @@ class Workshop:
         """Return the commands that install a tree that was handed out, also where nothing is installed yet."""
         project = tomllib.loads((self.root / "pyproject.toml").read_text())
         needs = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
-        return f"pip install {' '.join(map(shlex.quote, needs))} && pip install --no-build-isolation ."
+        return f"pip install {shlex.join(needs)} && pip install --no-build-isolation ."
 
     def run(self, command: str | list[str], cwd: Path, site: Path | None = None) -> tuple[int, str]:
         """Run a program, or a line of shell, on a step; return its exit code and what it printed."""
@@ -85,9 +85,8 @@ class Workshop:
         """Assemble, build and install a step; return how many seconds that took."""
         site, start = self.site(index), time.monotonic()
         if index < 0:  # no package, even if the environment has one installed
-            write(
-                site / "torch_openreg.py", "raise ModuleNotFoundError(f'No module named {__name__!r}', name=__name__)\n"
-            )
+            absent = "raise ModuleNotFoundError(f'No module named {__name__!r}', name=__name__)\n"
+            write(site / "torch_openreg.py", absent)
             return 0.0
         src = site.with_name("src")
         self.ladder.assemble(index, src)
@@ -107,9 +106,8 @@ class Workshop:
             if code:
                 print(output[max(output.find("FAILED:"), 0) :])
                 error = COMPILER_ERROR.search(output)
-                file, place = (
-                    (error[1], f"{src}/{error[1]}:{error[2]}: {error[3]}") if error else ("the build", "see above")
-                )
+                file = error[1] if error else "the build"
+                place = f"{src}/{error[1]}:{error[2]}: {error[3]}" if error else "see above"
                 index = next((i for i, tree in enumerate(self.ladder.trees) if file in tree), index)
                 raise Stop(f"mend {file} ({place}), explained in {self.chapter(index)}")
         return time.monotonic() - start

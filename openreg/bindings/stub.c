@@ -34,14 +34,14 @@ PyMODINIT_FUNC PyInit__C(void) {
   }
   // Found beside this file, in lib, and never closed: PyTorch keeps pointers into it.
   void* library = dlopen("libtorch_bindings.so", RTLD_NOW | RTLD_LOCAL);
-  PyObject* (*init)(void) = NULL;
+  PyObject* (*initOpenRegModule)(void) = NULL;
   if (library != NULL) {
-    *(void**)&init = dlsym(library, "initOpenRegModule");
+    *(void**)&initOpenRegModule = dlsym(library, "initOpenRegModule");
   }
-  if (init == NULL) {
+  if (initOpenRegModule == NULL) {
     PyErr_SetString(PyExc_ImportError, dlerror());
     return NULL;
   }
-  return init();
+  return initOpenRegModule();
 }
 // LITERALINCLUDE END: VERSION FIRST

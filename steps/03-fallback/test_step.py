@@ -100,11 +100,11 @@ def test_tensors_of_two_devices_do_not_mix() -> None:
 
 
 def test_composites_that_read_memory_on_the_host_go_to_the_cpu() -> None:
-    x = torch.tensor([1e6, -2.0]).to("openreg")
-    assert torch.ops.aten._saturate_weight_to_fp16(x).tolist() == [65504, -2]
+    x = torch.tensor([[1e6, -2.0]]).to("openreg")
+    assert torch.ops.aten._saturate_weight_to_fp16(x).tolist() == [[65504, -2]]
     reshaped = torch.ops.aten._reshape_from_tensor(x, torch.tensor([2, 1]).to("openreg"))
     reshaped.zero_()
-    assert x.tolist() == [0, 0]
+    assert x.tolist() == [[0, 0]]
 
 
 def test_errors_of_the_cpus_kernel_arrive_unchanged() -> None:
