@@ -348,7 +348,7 @@ def test_two_threads_write_interleaved_slices_and_lose_nothing(source: str, dtyp
 
 @pytest.mark.parametrize("source", ["cpu", "openreg:1"])
 def test_two_threads_write_interleaved_slices_without_a_copy_kernel(source: str, program: ProgramFunction) -> None:
-    program(f"{INTERLEAVED}\nwrite_interleaved({source!r}, 20, 100, 10, torch.float32)\n", OPENREG_SIM="kernels=0")
+    program(f"{INTERLEAVED}\nwrite_interleaved({source!r}, 20, 1, 10, torch.float32)\n", OPENREG_SIM="kernels=0")
 
 
 def test_a_strided_copy_between_devices_does_not_wait(gate: GateFunction) -> None:

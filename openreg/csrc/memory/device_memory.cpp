@@ -149,8 +149,9 @@ void DeviceMemory::recordStream(Block* block, orStream_t stream, c10::DeviceInde
   lock.unlock(); // creating an event may fail
   OwnedEvent event(createEvent(device, orEventDisableTiming), &orEventDestroy);
   lock.lock();
-  if (!known()) {                                // another thread may have been faster
-    block->uses.reserve(block->uses.size() + 1); // what can throw comes before the event has nobody to destroy it
+  if (!known()) { // another thread may have been faster
+    // What can throw comes before there is nobody to destroy the event.
+    block->uses.reserve(block->uses.size() + 1);
     block->uses.push_back({stream, event.release()});
   }
   lock.unlock(); // before the event goes
