@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "device/error.h"
+#include "memory/allocator.h"
 #include "memory/caching_allocator.h"
 #include "stream/current_stream.h"
 #include "stream/event.h"

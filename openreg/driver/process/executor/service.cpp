@@ -171,6 +171,7 @@ void Service::serve(const Header& frame) {
 }
 
 void Service::answer(const Header& frame, orError_t error, const void* payload, size_t bytes) {
+  const std::lock_guard lock(answering_);
   Answer& it = channel_.answer;
   it.magic = kMagic;
   it.error = error;

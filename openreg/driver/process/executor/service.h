@@ -124,7 +124,8 @@ class Service {
   std::vector<sim::Stream*> streams_;
   std::array<std::atomic<uint64_t>, kMaxStreams> passed_{}; ///< How far each stream has come, whatever the board says.
   EventTimes times_;
-  std::mutex failing_; ///< Guards the failure's text on the board.
+  std::mutex answering_; ///< A module is loaded, and answered for, by a thread of its own.
+  std::mutex failing_;   ///< Guards the failure's text on the board.
 };
 
 /// Answers the host's Hello and serves until the host is gone; the exit status.
