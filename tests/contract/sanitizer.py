@@ -49,6 +49,6 @@ def play(
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
-    assert "Sanitizer" not in done.stderr
+    assert "Sanitizer" not in done.stderr, done.stderr[-8000:]
     assert done.stdout.startswith("ok "), done.stdout
     return {name: int(count) for name, _, count in (word.partition("=") for word in done.stdout.split()[1:])}
