@@ -66,7 +66,8 @@ class Host:
         self.channel.bytes[RING + self.written : RING + self.written + len(data)] = data
         self.written += len(data)
         self.channel.write(WRITTEN, self.written)
-        with contextlib.suppress(BrokenPipeError):  # it may have seen the frame, and ended, without being rung for
+        # It may have seen the frame, and ended: without being rung for, or with the last ring unread.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.socket.send(b"\0")
 
     def post(self, kind: str, payload: bytes = b"", **header: int) -> int:
