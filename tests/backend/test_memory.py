@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -692,6 +691,32 @@ def test_emptying_the_cache_waits_and_lets_other_threads_run(device: str, gate: 
     assert memory(100, device).nbytes == 100  # in the cache or from the driver: nobody waits
     closed.open()
     call.result()
+
+
+def test_emptying_the_cache_waits_for_each_event_whatever_their_order(program: ProgramFunction) -> None:
+    """Who frees records its events without the lock, so that of two events of a stream the later may be added first."""
+    program(
+        """
+        stream = torch.Stream("openreg")
+        early, late = (torch.empty(1 << 20, dtype=torch.uint8, device="openreg") for _ in range(2))
+        for x in (early, late):
+            x.record_stream(stream)
+        recorded = sim.gate(name="recorded")
+        freeing = Call(early.set_)  # lets the GIL go, unlike `del`
+        recorded.wait_for(1)
+        closed = sim.gate(handle(stream))
+        del late, x
+        recorded.open()
+        freeing.result()
+        emptying = Call(torch.openreg.empty_cache)
+        assert emptying.blocks()
+        closed.open()
+        emptying.result()
+        assert torch.openreg.memory_stats(0)["active_bytes.all.current"] == 0
+    """,
+        OPENREG_DRIVER="sim",  # inside which the pause points are
+        OPENREG_SIM="pause=1",
+    )
 
 
 def test_pytorchs_own_way_to_empty_the_cache_holds_the_gil(program: ProgramFunction) -> None:

@@ -16,7 +16,7 @@
  * | `kernel_delay` | every kernel takes this much longer: a number with `us`, `ms` or `s`             | 0       |
  * | `copy_delay`   | every copy and fill likewise                                                     | 0       |
  * | `kernels`      | 0: the module "openreg" has no kernels                                           | 1       |
- * | `pause`        | 1: threads stand at pause points of `sim` while a gate of that name is closed    | 0       |
+ * | `pause`        | 1: a thread stands at a pause point of `sim` while a gate of that name is closed | 0       |
  * | `fail`         | ENTRY:N:ERROR, the N-th call of the entry from now on fails; may be repeated      |         |
  *
  * A key or value that is not understood is ::orErrorInvalidValue of every call that needs the driver; the message names

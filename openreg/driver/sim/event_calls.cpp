@@ -1,5 +1,6 @@
 // Calls about events.
 #include "calls.h"
+#include "pause.h"
 #include "simulator.h"
 
 namespace openreg::sim {
@@ -72,7 +73,9 @@ orError_t eventRecord(orEvent_t event, orStream_t stream) {
   if (const orError_t error = it->device().use()) {
     return error;
   }
-  return it->record(number(event), *on, number(stream));
+  const orError_t error = it->record(number(event), *on, number(stream));
+  pausePoint("recorded");
+  return error;
 }
 
 orError_t eventQuery(orEvent_t event) {

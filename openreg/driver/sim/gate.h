@@ -25,7 +25,7 @@ class Gate : public Handled {
   /// Stands at the gate until it is opened, destroyed, late, or the device has failed. On a stream's worker.
   void stand(uint64_t expected, Device& device);
 
-  /// Stands there, in whichever thread, if that is the gate's name. For pause points.
+  /// Stands there, in whichever thread, if that is the gate's name and nobody stands there yet. For pause points.
   void hold(const char* name);
 
  private:

@@ -3,8 +3,8 @@
 
 namespace openreg::sim {
 
-/// Holds the calling thread up as long as there is a closed gate named `point`. Does nothing unless OPENREG_SIM has
-/// pause=1. To be called on paths alone that are not hot.
+/// Holds the calling thread up as long as there is a closed gate named `point`, unless one stands there already. Does
+/// nothing unless OPENREG_SIM has pause=1. To be called on paths alone that are not hot.
 void pausePoint(const char* point);
 
 } // namespace openreg::sim

@@ -63,7 +63,8 @@ def native(entry: Entry) -> Kernel:
 
     def run(args: int, _size: int, fail: Callable[[int, str], None]) -> None:
         report = FAIL(lambda _, error, text: fail(error, text.decode(errors="replace")))
-        function(args, ctypes.addressof(Context(parallel_for, report)))
+        context = Context(parallel_for, report)  # a name, since an address alone would not keep it
+        function(args, ctypes.addressof(context))
 
     return Kernel(entry.name.decode(), entry.min_args_size, run)
 
