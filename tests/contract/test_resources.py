@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .conftest import block
+from .conftest import block, run
 
 USES = {
     "streams and copies": """
@@ -144,4 +145,47 @@ def test_nothing_but_addresses_is_used_up_by_resets(run_child: Any) -> None:
             last = once()
         assert last[0] <= first[0] + (8 << 20) and last[1:] == first[1:], (first, last)
         """
+    )
+
+
+@pytest.fixture(scope="session")
+def stingy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with which the host gives no thread while `no_threads` is not 0."""
+    folder = tmp_path_factory.mktemp("stingy")
+    source, library = folder / "stingy.c", folder / "stingy.so"
+    source.write_text("""
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <pthread.h>
+        int no_threads;
+        typedef int Create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+        int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* of) {
+          return no_threads ? EAGAIN : ((Create*)dlsym(RTLD_NEXT, "pthread_create"))(thread, attributes, body, of);
+        }
+    """)
+    run(["cc", "-shared", "-fPIC", source, "-o", library, "-ldl"])
+    return library
+
+
+def test_work_for_which_there_is_no_thread_is_refused_and_what_comes_later_is_done(
+    run_child: Any, stingy: Path
+) -> None:
+    run_child(
+        """
+        import ctypes
+        no_threads = ctypes.c_int.in_dll(ctypes.CDLL(None), "no_threads")
+        stream, called = api.stream(), []
+        refused, served = (ffi.callback("orHostFn_t", lambda _, it=it: called.append(it)) for it in ("first", "second"))
+        no_threads.value = 1
+        error = lib.orLaunchHostFunc(stream, refused, ffi.NULL)
+        no_threads.value = 0
+        assert api.name(error) == "orErrorMemoryAllocation", api.name(error)
+        assert "orLaunchHostFunc: the host cannot start a thread: " in api.message()
+        for _ in range(2):
+            api.ok(lib.orLaunchHostFunc(stream, served, ffi.NULL))
+            Call(lambda: api.synchronize(stream)).result()
+        assert called == ["second", "second"]
+        """,
+        env={"LD_PRELOAD": str(stingy)},
     )

@@ -17,15 +17,18 @@ namespace {
 struct Call {
   orHostFn_t function;
   void* userData;
-  Point before;      ///< What it waits for.
-  uint64_t promised; ///< What the lane's host fence becomes after it.
-  uint64_t life;     ///< Of the device.
+  uint64_t life;         ///< Of the device.
+  Point before{};        ///< What it waits for.
+  uint64_t promised = 0; ///< What the lane's host fence becomes after it.
+  bool ready = false;    ///< Whether that has been agreed with the executor.
 };
 
 /// The functions of one lane.
 struct LaneCalls {
-  std::mutex order;       ///< Held from promise to push, so that both have one order. May be held for long.
-  std::deque<Call> calls; ///< Those that have not returned, the oldest first. Guarded by mutex().
+  std::mutex order;       ///< Held from add() to the promise, so that both have one order. May be held for long.
+  std::deque<Call> calls; ///< Those that have not returned, the oldest first. Guarded by mutex(), and so is the rest.
+  bool working = false;   ///< Whether they have a thread.
+  std::condition_variable changed; ///< The newest is ready, or gone.
 };
 
 std::mutex& mutex() {
@@ -79,19 +82,35 @@ void run(const Call& call) {
 
 /// Calls what is there, and ends when nothing is left; the next call starts another thread.
 void work(LaneCalls& lane) {
+  std::unique_lock lock(mutex());
   for (;;) {
-    Call call{};
-    {
-      const std::lock_guard lock(mutex());
-      call = lane.calls.front();
-    }
-    run(call);
-    const std::lock_guard lock(mutex());
-    lane.calls.pop_front(); // Not before it has run: a queue that is not empty has a thread.
+    lane.changed.wait(lock, [&] { return lane.calls.empty() || lane.calls.front().ready; });
     if (lane.calls.empty()) {
+      lane.working = false;
       return;
     }
+    const Call call = lane.calls.front();
+    lock.unlock();
+    run(call);
+    lock.lock();
+    lane.calls.pop_front();
   }
+}
+
+/// Adds a call that is not ready. What the host may lack, memory and a thread, comes before anything is promised.
+Call& add(LaneCalls& lane, const Call& call) {
+  const std::lock_guard lock(mutex());
+  lane.calls.push_back(call);
+  if (!lane.working) {
+    try {
+      sim::startThread("or-function", [&lane] { work(lane); });
+    } catch (...) {
+      lane.calls.pop_back();
+      throw;
+    }
+    lane.working = true;
+  }
+  return lane.calls.back();
 }
 
 } // namespace
@@ -100,16 +119,20 @@ orError_t queueHostFunction(Stream& stream, uint64_t expected, orHostFn_t functi
   Device& device = *stream.device.load(std::memory_order_acquire);
   LaneCalls& lane = laneCalls(device, stream.lane.load());
   const std::lock_guard order(lane.order);
-  Call call{function, userData, {}, 0, device.life()};
-  if (const orError_t error = device.promise(stream, expected, call.before, call.promised)) {
-    return error;
-  }
+  Call& call = add(lane, {function, userData, device.life()});
+  Point before{};
+  uint64_t promised = 0;
+  const orError_t error = device.promise(stream, expected, before, promised);
   const std::lock_guard lock(mutex());
-  lane.calls.push_back(call);
-  if (lane.calls.size() == 1) {
-    sim::startThread("or-function", [&lane] { work(lane); });
+  if (error) {
+    lane.calls.pop_back();
+  } else {
+    call.before = before;
+    call.promised = promised;
+    call.ready = true;
   }
-  return orSuccess;
+  lane.changed.notify_all();
+  return error;
 }
 
 void awaitHostFunctions(const Device& device) {
