@@ -504,7 +504,10 @@ def test_the_autograd_engine_counts_the_devices_once(program: ProgramFunction) -
             except RuntimeError as error:
                 print(str(error).splitlines()[0], flush=True)
     """
-    asserted = "static_cast<c10::DeviceIndex>(device_ready_queues_.size()) INTERNAL ASSERT FAILED"
+    asserted = (
+        "0 <= device.index() && device.index() < static_cast<c10::DeviceIndex>(device_ready_queues_.size()) "
+        "INTERNAL ASSERT FAILED"
+    )
     # One of these calls is the engine's. If others fail, PyTorch may even crash: it trusts a count that it was told.
     said = (program(code.replace("{n}", str(n)), status=None) for n in range(1, 9))
     of_the_engine = next(it for it in said if asserted in it)

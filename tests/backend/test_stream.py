@@ -1085,8 +1085,11 @@ def test_a_kernel_that_fails_is_named_by_the_next_call_that_synchronises(program
     ).splitlines()
     assert said[0] == "False False", "the launch itself was no error"
     assert said[1] == said[2], "the error stays"
-    assert said[1].startswith(f"6 openreg: {SYNCHRONISES[call]}: kernel 'copy' on device 1: ")
-    assert said[1].endswith("[orErrorIllegalAddress]")
+    assert said[1] == "6 " + (
+        f"openreg: {SYNCHRONISES[call]}: kernel 'copy' on device 1: the pointer at argument byte 0 is 0x8 and is used "
+        "from byte 0 on for 8 bytes; expected these to lie in one live allocation of device 1 or of a peer it has "
+        "access to (it is host memory) [orErrorIllegalAddress]"
+    )
     assert said[3:] == ["kernel 'copy' on device 1: the", "[1.0, 1.0] 1"]
 
 

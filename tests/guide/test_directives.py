@@ -212,7 +212,7 @@ FAULTS = {
     ),
     "invented error": (
         ENTRY.format("RuntimeError: invented", ":from: steps/02-second/before.txt"),
-        "steps/02-second/before.txt does not contain the error text 'RuntimeError: invented'",
+        "steps/02-second/before.txt does not have 'RuntimeError: invented' as a whole message",
     ),
     "error from a file that no run writes": (
         ENTRY.format("demo", ":from: steps/02-second/demo.py"),
@@ -223,7 +223,7 @@ FAULTS = {
     "no test but a function": (ENTRY.format("x", ":test: openreg/tool.py::one"), "there is no such test function"),
     "test without the text": (
         ENTRY.format("another text", ":test: tests/test_it.py::test_fails"),
-        "has no string that contains the error text 'another text'",
+        "has no string with 'another text' as a whole message",
     ),
     "no fix": ("```{error} RuntimeError: it failed\n:from: steps/02-second/before.txt\n\nCause: c\n```\n", "'Fix:'"),
     "no cause": ("```{error} RuntimeError: it failed\n:from: steps/02-second/before.txt\n\nFix: f\n```\n", "'Cause:'"),

@@ -10,7 +10,7 @@ from .conftest import ROOT
 from .test_extras import run
 
 START = """
-import ctypes, os, signal, torch, torch_openreg
+import ctypes, os, re, signal, torch, torch_openreg
 from pathlib import Path
 driver = ctypes.CDLL(str(Path(torch_openreg.__file__).parent / "lib" / "libopenreg.so"))
 def raises(text, call):
@@ -18,6 +18,7 @@ def raises(text, call):
         call()
     except Exception as caught:
         assert text in str(caught), str(caught)
+        return str(caught)
     else:
         raise AssertionError(f"no error; expected {text}")
 def children():
@@ -34,12 +35,17 @@ def on_process(code: str, settings: str = "deadline=10s") -> None:
 
 def test_a_device_that_hangs_is_named_with_the_request_that_it_owes() -> None:
     on_process(
-        """
+        r"""
         x = torch.ones(4).to("openreg:1").add_(1)
         (pid,) = children()
         os.kill(pid, signal.SIGSTOP)
         x.add_(1)
-        raises("has not answered request", lambda: torch.openreg.synchronize(1))
+        said = raises("has not answered", lambda: torch.openreg.synchronize(1))
+        number = re.search(r"request (\d+)", said)[1]
+        assert said.startswith(
+            f"openreg: orDeviceSynchronize: device 1 was lost: its executor (process {pid}) has not answered request "
+            f"{number} (Ping) within its deadline of 0.3 s; expected it to answer until "
+            "orDeviceReset [orErrorTimedOut]")
         raises(f"device 1 was lost: its executor (process {pid})", lambda: x.cpu())
         """,
         "deadline=300ms",
@@ -51,8 +57,11 @@ def test_pytorchs_side_does_not_survive_a_reset() -> None:
         x = torch.ones(4).to("openreg:1") + 1
         del x
         torch.openreg.empty_cache()
+        stream = torch.openreg.default_stream(1).native_handle
         assert driver.orDeviceReset(1) == 0
-        raises("which was destroyed, or made before its device was reset", lambda: torch.ones(4).to("openreg:1") + 1)
+        text = (f"openreg: orMemcpyWithStream: argument 'stream' is {stream:#x}, which was destroyed, or made before "
+                "its device was reset; expected a stream [orErrorInvalidHandle]")
+        raises(text, lambda: torch.ones(4).to("openreg:1") + 1)
         assert (torch.ones(4).to("openreg:0") + 1).tolist() == [2.0] * 4
     """)
 
@@ -61,7 +70,9 @@ def test_a_program_that_is_not_there_is_named() -> None:
     on_process(
         """
         assert torch.openreg.device_count() == 2
-        raises("cannot be started: No such file or directory", lambda: torch.ones(4).to("openreg"))
+        text = ("openreg: orMalloc: device 0 cannot be used: its executor '/no/such/program' cannot be started: "
+                "No such file or directory [orErrorDriver]")
+        raises(text, lambda: torch.ones(4).to("openreg"))
         """,
         "executor=/no/such/program",
     )

@@ -86,6 +86,26 @@ def _whole(node: ast.AST, text: str) -> bool:
         return False
 
 
+_BEGINS = re.compile(r"""(^|[\n"'`^]|(Error|Warning|Exception|openreg|\bor[A-Z]\w+):?[ ]|[.!][ ])\s*$""")
+_ENDS = re.compile(r"""\s*$|\s*[\n"'`$]""")
+
+
+def _numbers(text: str) -> str:
+    """A text with 0 for each number, and for what a test's program puts in: they are those of one run."""
+    return re.sub(r"0x[0-9a-f]+|\d+|\\d\+|\{[^{}]*\}", "0", text)
+
+
+def _says(source: str, text: str) -> bool:
+    """Whether a text stands in a record or in a test from where a message begins to where it or a sentence ends."""
+    joined = re.sub(r'"\n *f?"', "", source)  # of a program in a string
+    source, text = _numbers(joined), _numbers(text)
+    for found in re.finditer(re.sub(r"(\\ )+", r"\\s+", re.escape(text)), source):
+        begins = _BEGINS.search(source[: found.start()])
+        if begins and (text[-1] in ".!" or _ENDS.match(source[found.end() :])):
+            return True
+    return False
+
+
 def check_origin(repo: Repository, text: str, recorded: str | None, test: str | None) -> str:
     """Looks for an entry's text where the entry says it comes from.
 
@@ -109,9 +129,8 @@ def check_origin(repo: Repository, text: str, recorded: str | None, test: str | 
                 f":from: is {recorded}; expected a recorded file: steps/NAME/before.txt, after.txt or"
                 " tests/recorded/NAME.txt"
             )
-        # The numbers of a record, of a process for instance, are those of its last run.
-        if re.sub(r"\d+", "0", _blanks(text)) not in re.sub(r"\d+", "0", _blanks(repo.read(recorded))):
-            raise RepositoryError(f"{recorded} does not contain the error text {text!r}")
+        if not _says(repo.read(recorded), _blanks(text)):
+            raise RepositoryError(f"{recorded} does not have {text!r} as a whole message or as whole sentences of one")
         return recorded
     path, *names = test.split("::")
     tree = ast.parse(repo.read(path))
@@ -121,9 +140,9 @@ def check_origin(repo: Repository, text: str, recorded: str | None, test: str | 
     nodes_of_it = _with_tables(tree, function)
     strings = [node.value for node in nodes_of_it if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     wanted = _blanks(text)
-    contained = any(wanted in _blanks(string) or wanted in _blanks(_unescape(string)) for string in strings)
-    if not contained and not any(_whole(node, wanted) for node in nodes_of_it):
-        raise RepositoryError(f"{test} has no string that contains the error text {text!r}")
+    said = any(_says(string, wanted) or _says(_unescape(string), wanted) for string in strings)
+    if not said and not any(_whole(node, wanted) for node in nodes_of_it):
+        raise RepositoryError(f"{test} has no string with {text!r} as a whole message or as whole sentences of one")
     return path
 
 
