@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "element.h"
+#include "ivdep.h"
 #include "registry.h"
 
 namespace openreg::kernels {
@@ -28,7 +29,7 @@ void addRun(void* state, int64_t begin, int64_t end) {
   const auto* a = static_cast<const T*>(args.a);
   const auto* b = static_cast<const T*>(args.b);
   const T alpha = std::is_integral_v<T> ? static_cast<T>(args.alphaInt) : static_cast<T>(args.alpha);
-#pragma GCC ivdep // `out` may be `a` or `b`, but element by element that is no dependency.
+  OPENREG_IVDEP // `out` may be `a` or `b`, but element by element that is no dependency.
   for (int64_t i = begin; i < end; ++i) {
     out[i] = addScaled<T>(a[i], b[i], alpha);
   }

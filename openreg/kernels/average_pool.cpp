@@ -3,6 +3,7 @@
 
 #include "columns.h"
 #include "dtype.h"
+#include "ivdep.h"
 #include "multiversion.h"
 #include "planes.h"
 #include "pooling.h"
@@ -16,12 +17,12 @@ namespace {
 template <class C>
 OPENREG_MULTIVERSION void addElements(C* to, int64_t toStride, const C* from, int64_t fromStride, int64_t count) {
   if (toStride == 1 && fromStride == 1) {
-#pragma GCC ivdep // Two arrays.
+    OPENREG_IVDEP // Two arrays.
     for (int64_t i = 0; i < count; ++i) {
       to[i] += from[i];
     }
   } else {
-#pragma GCC ivdep
+    OPENREG_IVDEP
     for (int64_t i = 0; i < count; ++i) {
       to[i * toStride] += from[i * fromStride];
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ivdep.h"
 #include "window.h"
 
 namespace openreg::kernels {
@@ -74,7 +75,7 @@ void unfold(
       to[i] = C(0);
     }
     if (stride == 1) {
-#pragma GCC ivdep // An image and its matrix are apart.
+      OPENREG_IVDEP // An image and its matrix are apart.
       for (int64_t i = 0; i < run.inside; ++i) {
         to[run.before + i] = from[i];
       }
@@ -100,7 +101,7 @@ void fold(
     const C* from = matrix + run.row * leading + run.column + run.before;
     C* to = image + run.from;
     if (window.stride[2] == 1) {
-#pragma GCC ivdep
+      OPENREG_IVDEP
       for (int64_t i = 0; i < run.inside; ++i) {
         to[i] += from[i];
       }

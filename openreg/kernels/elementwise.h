@@ -11,6 +11,7 @@
 #include "cursor.h"
 #include "element.h"
 #include "functor.h"
+#include "ivdep.h"
 #include "multiversion.h"
 #include "registry.h"
 
@@ -24,7 +25,7 @@ template <class F, class R, class... A>
 OPENREG_MULTIVERSION void apply(F functor, int64_t count, R* out, const A*... in) {
   constexpr int64_t kVector = (std::is_floating_point_v<A> || ...) ? 16 : 1;
   const int64_t whole = count / kVector * kVector;
-#pragma GCC ivdep // `out` may be one of the inputs, but element by element that is no dependency.
+  OPENREG_IVDEP // `out` may be one of the inputs, but element by element that is no dependency.
   for (int64_t i = 0; i < whole; ++i) {
     out[i] = functor(in[i]...);
   }

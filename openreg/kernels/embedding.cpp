@@ -7,6 +7,7 @@
 
 #include "convert.h"
 #include "element.h"
+#include "ivdep.h"
 #include "registry.h"
 
 namespace openreg::kernels {
@@ -46,7 +47,7 @@ struct EmbeddingBackward {
       const C scale = counts.empty() ? C(1) : C(1) / convert<C>(counts[static_cast<size_t>(row - begin)]);
       const C* from = grad + i * args.columns;
       C* to = result + row * args.columns;
-#pragma GCC ivdep
+      OPENREG_IVDEP
       for (int64_t j = 0; j < args.columns; ++j) {
         to[j] += from[j] * scale;
       }

@@ -5,6 +5,7 @@
 
 #include "dtype.h"
 #include "element.h"
+#include "ivdep.h"
 #include "normalization.h"
 #include "registry.h"
 #include "row_sums.h"
@@ -17,7 +18,7 @@ namespace {
 template <class C>
 OPENREG_MULTIVERSION void
 normalizeRow(C* out, const C* x, C mean, C scale, const C* weight, const C* bias, int64_t count) {
-#pragma GCC ivdep // `out` is apart from the others.
+  OPENREG_IVDEP // `out` is apart from the others.
   for (int64_t i = 0; i < count; ++i) {
     out[i] = (x[i] - mean) * scale * weight[i] + bias[i];
   }
@@ -58,7 +59,7 @@ struct LayerNorm {
 /// Adds one row to the sums of some columns.
 template <class C, class A>
 OPENREG_MULTIVERSION void addRow(A* weight, A* bias, const C* grad, const C* x, C mean, C rstd, int64_t count) {
-#pragma GCC ivdep // The sums are the kernel's own.
+  OPENREG_IVDEP // The sums are the kernel's own.
   for (int64_t i = 0; i < count; ++i) {
     weight[i] += A(grad[i] * ((x[i] - mean) * rstd));
     bias[i] += A(grad[i]);

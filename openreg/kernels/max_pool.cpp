@@ -5,6 +5,7 @@
 
 #include "columns.h"
 #include "dtype.h"
+#include "ivdep.h"
 #include "multiversion.h"
 #include "planes.h"
 #include "pooling.h"
@@ -32,12 +33,12 @@ takeLarger(C* largest, Index<C>* where, const C* elements, int64_t stride, Index
     where[i] = isLarger ? at : where[i];
   };
   if (stride == 1) {
-#pragma GCC ivdep // Three arrays.
+    OPENREG_IVDEP // Three arrays.
     for (int64_t i = 0; i < count; ++i) {
       take(i, elements[i], static_cast<Index<C>>(first + i));
     }
   } else if (stride == 2) {
-#pragma GCC ivdep
+    OPENREG_IVDEP
     for (int64_t i = 0; i < count; ++i) {
       take(i, elements[2 * i], static_cast<Index<C>>(first + 2 * i));
     }

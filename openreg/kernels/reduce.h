@@ -10,6 +10,7 @@
 #include "cursor.h"
 #include "element.h"
 #include "functor.h"
+#include "ivdep.h"
 #include "multiversion.h"
 #include "registry.h"
 
@@ -88,7 +89,7 @@ template <class F, class State, class C>
 OPENREG_MULTIVERSION void
 accumulateRows(F functor, State* states, const C* in, int64_t count, int64_t rows, int64_t rowStride, int64_t at) {
   for (int64_t row = 0; row < rows; ++row, in += rowStride, ++at) {
-#pragma GCC ivdep // `states` are the kernel's own.
+    OPENREG_IVDEP // `states` are the kernel's own.
     for (int64_t i = 0; i < count; ++i) {
       states[i] = functor.step(states[i], in[i], at);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ivdep.h"
 #include "multiversion.h"
 #include "reduce.h"
 
@@ -79,7 +80,7 @@ OPENREG_MULTIVERSION static void scaleRow(C* out, const C* x, C mean, C scale, C
     }
     return;
   }
-#pragma GCC ivdep // `out` may be `x`, but element by element that is no dependency.
+  OPENREG_IVDEP // `out` may be `x`, but element by element that is no dependency.
   for (int64_t i = 0; i < count; ++i) {
     out[i] = (x[i] - mean) * scale + shift;
   }
@@ -88,7 +89,7 @@ OPENREG_MULTIVERSION static void scaleRow(C* out, const C* x, C mean, C scale, C
 /// out = x · a + (y − mean) · b + c
 template <class C>
 OPENREG_MULTIVERSION static void combineRows(C* out, const C* x, C a, const C* y, C mean, C b, C c, int64_t count) {
-#pragma GCC ivdep
+  OPENREG_IVDEP
   for (int64_t i = 0; i < count; ++i) {
     out[i] = x[i] * a + (y[i] - mean) * b + c;
   }
@@ -97,7 +98,7 @@ OPENREG_MULTIVERSION static void combineRows(C* out, const C* x, C a, const C* y
 /// out = (x + (y − mean) · b + c) · a
 template <class C>
 OPENREG_MULTIVERSION static void combineAndScale(C* out, const C* x, C a, const C* y, C mean, C b, C c, int64_t count) {
-#pragma GCC ivdep
+  OPENREG_IVDEP
   for (int64_t i = 0; i < count; ++i) {
     out[i] = (x[i] + (y[i] - mean) * b + c) * a;
   }
@@ -106,7 +107,7 @@ OPENREG_MULTIVERSION static void combineAndScale(C* out, const C* x, C a, const 
 /// out = x · a
 template <class C>
 OPENREG_MULTIVERSION static void multiplyRow(C* out, const C* x, C a, int64_t count) {
-#pragma GCC ivdep
+  OPENREG_IVDEP
   for (int64_t i = 0; i < count; ++i) {
     out[i] = x[i] * a;
   }
@@ -115,7 +116,7 @@ OPENREG_MULTIVERSION static void multiplyRow(C* out, const C* x, C a, int64_t co
 /// out = x · y
 template <class C>
 OPENREG_MULTIVERSION static void multiplyRows(C* out, const C* x, const C* y, int64_t count) {
-#pragma GCC ivdep
+  OPENREG_IVDEP
   for (int64_t i = 0; i < count; ++i) {
     out[i] = x[i] * y[i];
   }
