@@ -59,8 +59,9 @@ def test_a_device_in_a_process_of_its_own_gives_the_same_numbers_to_the_last_bit
         import digits
         print(sim.ffi.string(sim.get("orGetDriverName")).decode(), digits.Training("openreg").run(2))
     """
-    name, numbers = program(code, OPENREG_DRIVER="sim").splitlines()[0].split(" ", 1)
-    other_name, other_numbers = program(code, OPENREG_DRIVER="process").splitlines()[0].split(" ", 1)
+    name, numbers = program(code, timeout=120, OPENREG_DRIVER="sim").splitlines()[0].split(" ", 1)
+    said = program(code, timeout=120, OPENREG_DRIVER="process")
+    other_name, other_numbers = said.splitlines()[0].split(" ", 1)
     assert (name, other_name) == ("sim", "process")
     assert "loss=" in numbers and numbers == other_numbers
 
