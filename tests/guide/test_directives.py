@@ -214,6 +214,10 @@ FAULTS = {
         ENTRY.format("RuntimeError: invented", ":from: steps/02-second/before.txt"),
         "steps/02-second/before.txt does not have 'RuntimeError: invented' as a whole message",
     ),
+    "part of a recorded error": (
+        ENTRY.format("failed", ":from: steps/02-second/before.txt"),
+        "steps/02-second/before.txt does not have 'failed' as a whole message",
+    ),
     "error from a file that no run writes": (
         ENTRY.format("demo", ":from: steps/02-second/demo.py"),
         "expected a recorded file",
@@ -224,6 +228,10 @@ FAULTS = {
     "test without the text": (
         ENTRY.format("another text", ":test: tests/test_it.py::test_fails"),
         "has no string with 'another text' as a whole message",
+    ),
+    "part of what a test asserts": (
+        ENTRY.format("(there are 2) of them", ":test: tests/test_it.py::test_fails"),
+        "has no string with '(there are 2) of them' as a whole message",
     ),
     "no fix": ("```{error} RuntimeError: it failed\n:from: steps/02-second/before.txt\n\nCause: c\n```\n", "'Fix:'"),
     "no cause": ("```{error} RuntimeError: it failed\n:from: steps/02-second/before.txt\n\nFix: f\n```\n", "'Cause:'"),

@@ -27,6 +27,9 @@ from .repository import Repository, RepositoryError, repository
 
 _log = logging.getLogger(__name__)
 _RECORDED = re.compile(r"(steps|examples)/[^/]+/(before|after)\.txt|tests/recorded/[^/]+\.txt")
+# What is before a message or a sentence, and behind a message.
+_BEGINS = re.compile(r"""(^|[\n"'`^]|(Error|Warning|Exception|openreg|\bor[A-Z]\w+):?[ ]|[.!][ ])\s*$""")
+_ENDS = re.compile(r"""\s*$|\s*[\n"'`$]""")
 
 
 class errorindex(nodes.General, nodes.Element):  # noqa: N801 (docutils' style for nodes)
@@ -84,10 +87,6 @@ def _whole(node: ast.AST, text: str) -> bool:
         return 2 * len(_unescape(literal)) >= len(text) and re.fullmatch(pattern, text) is not None
     except re.error:
         return False
-
-
-_BEGINS = re.compile(r"""(^|[\n"'`^]|(Error|Warning|Exception|openreg|\bor[A-Z]\w+):?[ ]|[.!][ ])\s*$""")
-_ENDS = re.compile(r"""\s*$|\s*[\n"'`$]""")
 
 
 def _numbers(text: str) -> str:

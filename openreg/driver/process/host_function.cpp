@@ -98,7 +98,7 @@ void work(LaneCalls& lane) {
 }
 
 /// Adds a call that is not ready. What the host may lack, memory and a thread, comes before anything is promised.
-Call& add(LaneCalls& lane, const Call& call) {
+void add(LaneCalls& lane, const Call& call) {
   const std::lock_guard lock(mutex());
   lane.calls.push_back(call);
   if (!lane.working) {
@@ -110,7 +110,17 @@ Call& add(LaneCalls& lane, const Call& call) {
     }
     lane.working = true;
   }
-  return lane.calls.back();
+}
+
+/// Ends what add() has begun: the call has its turn if it is ready, or else was never there.
+void settle(LaneCalls& lane, const Call& call) {
+  const std::lock_guard lock(mutex());
+  if (call.ready) {
+    lane.calls.back() = call;
+  } else {
+    lane.calls.pop_back();
+  }
+  lane.changed.notify_all();
 }
 
 } // namespace
@@ -119,19 +129,17 @@ orError_t queueHostFunction(Stream& stream, uint64_t expected, orHostFn_t functi
   Device& device = *stream.device.load(std::memory_order_acquire);
   LaneCalls& lane = laneCalls(device, stream.lane.load());
   const std::lock_guard order(lane.order);
-  Call& call = add(lane, {function, userData, device.life()});
-  Point before{};
-  uint64_t promised = 0;
-  const orError_t error = device.promise(stream, expected, before, promised);
-  const std::lock_guard lock(mutex());
-  if (error) {
-    lane.calls.pop_back();
-  } else {
-    call.before = before;
-    call.promised = promised;
-    call.ready = true;
+  Call call{function, userData, device.life()};
+  add(lane, call);
+  orError_t error = orSuccess;
+  try {
+    error = device.promise(stream, expected, call.before, call.promised);
+  } catch (...) {
+    settle(lane, call);
+    throw;
   }
-  lane.changed.notify_all();
+  call.ready = error == orSuccess;
+  settle(lane, call);
   return error;
 }
 
