@@ -33,7 +33,7 @@ class Step(NamedTuple):
     folder: Path
     title: str
     chapter: str
-    adds: list[str] = []  # files, or globs of them
+    adds: list[str] = []  # files, or globs, which stand for what no earlier step has
     grows: list[str] = []  # regions that this step is the first to have
     replaces: list[str] = []  # files of earlier steps that go away
     own: dict[str, str] = {}  # files of the step's folder, and the path each takes until a later step replaces it
@@ -66,18 +66,22 @@ class Ladder:
                 if not tree.pop(path, None):
                     raise StepError(f"step {step.name} replaces {path!r}, which no earlier step has")
             added = {path: step.folder / file for file, path in step.own.items()}
-            added |= {file.relative_to(root).as_posix(): file for pattern in step.adds for file in self._glob(pattern)}
+            for pattern in step.adds:
+                added |= self._find(pattern, tree)
             if twice := tree.keys() & added.keys():
                 raise StepError(f"step {step.name} adds {min(twice)!r}, which an earlier step has")
             self.trees.append(tree | added)
         self.known = {path for tree in self.trees for path in tree}
 
-    def _glob(self, pattern: str) -> list[Path]:
-        """Find the files that a pattern of `adds` stands for."""
+    def _find(self, pattern: str, tree: dict[str, Path]) -> dict[str, Path]:
+        """Find the files that a pattern of `adds` stands for, given the tree of the step before."""
         found = self.root.glob(pattern + "/*" if pattern.endswith("**") else pattern)  # '**' alone finds folders only
-        if files := [file for file in sorted(found) if file.is_file() and not self.ignores(file)]:
+        files = {x.relative_to(self.root).as_posix(): x for x in sorted(found) if x.is_file() and not self.ignores(x)}
+        if "*" in pattern and files:
+            files = {path: file for path, file in files.items() if path not in tree}
+        if files:
             return files
-        raise StepError(f"a step adds {pattern!r}, which matches no file")
+        raise StepError(f"a step adds {pattern!r}, which matches no file{' that no earlier step has' * ('*' in pattern)}")
 
     def ignores(self, file: Path) -> bool:
         """Tell whether a file is something that builds leave in the tree."""

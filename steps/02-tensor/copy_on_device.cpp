@@ -1,8 +1,8 @@
 // Copies within a device, as far as moving bytes goes.
-#include "ops/copy_device.h"
+#include "ops/copy/copy_device.h"
 
 #include "device/error.h"
-#include "ops/copy_kernel.h"
+#include "ops/copy/copy_kernel.h"
 #include "stream/handle.h"
 
 namespace openreg {

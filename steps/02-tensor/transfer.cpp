@@ -1,9 +1,9 @@
 // Copies between the host and a device.
-#include "ops/transfer.h"
+#include "ops/copy/transfer.h"
 
 #include "device/error.h"
-#include "ops/copy_device.h"
-#include "ops/copy_host.h"
+#include "ops/copy/copy_device.h"
+#include "ops/copy/copy_host.h"
 #include "stream/handle.h"
 
 #include <ATen/core/Tensor.h>

@@ -698,7 +698,7 @@ def table_line(op: str, key: str = "PrivateUse1") -> str:
 
 def test_the_dispatch_table_tells_the_four_ways_in_which_an_operator_is_served() -> None:
     assert table_line("aten::empty.memory_format").endswith("[kernel]")
-    assert "ops/empty.cpp" in table_line("aten::empty.memory_format")
+    assert "ops/tensor/empty.cpp" in table_line("aten::empty.memory_format")
     assert table_line("aten::special_airy_ai.out").endswith("[backend fallback]")
     assert "fallback/cpu_fallback.cpp" in table_line("aten::special_airy_ai.out")
     assert table_line("aten::special_airy_ai").endswith("[default backend kernel]")

@@ -139,7 +139,7 @@ def test_the_pytorch_side_includes_the_contract_and_arguments_of_kernels_only() 
     included = set().union(*map(_device_headers, sources))
     assert "driver/include/openreg.h" in included
     # What device code sees (openreg_kernel.h) and how kernels register are no business of those who launch them.
-    others = {path for path in included if not path.startswith("kernels/")} | {"kernels/registry.h"} & included
+    others = {path for path in included if not path.startswith("kernels/")} | {"kernels/launch/registry.h"} & included
     assert others == {"driver/include/openreg.h"}
 
 

@@ -87,7 +87,7 @@ def test_a_handed_out_tree_installs_in_a_clean_environment_and_runs(tmp_path: Pa
     (packages / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     env |= {"PATH": f"{clean / 'bin'}:{Path(sys.executable).parent}:{env['PATH']}", "CCACHE_BASEDIR": str(tmp_path)}
-    env |= {"CCACHE_NOHASHDIR": "1", "CMAKE_ARGS": "-DOPENREG_KERNELS=registry"}
+    env |= {"CCACHE_NOHASHDIR": "1", "CMAKE_ARGS": "-DOPENREG_KERNELS=launch/registry"}
     if shutil.which("ccache"):
         env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
     python = str(clean / "bin" / "python")

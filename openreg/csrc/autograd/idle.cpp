@@ -1,7 +1,7 @@
 // Waiting until the autograd engine's threads have nothing left to do.
 #include "autograd/idle.h"
 
-#include "autograd/hooks.h"
+#include "device/hooks.h"
 
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/engine.h>

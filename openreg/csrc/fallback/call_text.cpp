@@ -1,7 +1,7 @@
 // The call of an operator in bytes.
 #include "fallback/call_text.h"
 
-#include "ops/dtype.h"
+#include "ops/launch/dtype.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/jit_type.h>

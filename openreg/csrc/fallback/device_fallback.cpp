@@ -4,7 +4,7 @@
 #include "device/error.h"
 #include "fallback/call_tensors.h"
 #include "fallback/run_op.h"
-#include "ops/structured_output.h"
+#include "ops/structured/structured_output.h"
 
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>

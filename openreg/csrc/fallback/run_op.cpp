@@ -1,9 +1,9 @@
 // The kernel "run_op": an operator by name, computed by a device that knows them all.
 #include "fallback/run_op.h"
 
-#include "ops/kernel.h"
+#include "ops/launch/kernel.h"
 
-#include <kernels/pointers.h>
+#include <kernels/launch/pointers.h>
 
 #include <c10/util/Exception.h>
 

@@ -1,9 +1,9 @@
 // Pinned host memory, as copies and PyTorch's hooks need to know about it.
 #include "pinned/pinned.h"
 
-#include "autograd/hooks.h"
 #include "device/device.h"
 #include "device/error.h"
+#include "device/hooks.h"
 
 #include <ATen/core/CachingHostAllocator.h>
 

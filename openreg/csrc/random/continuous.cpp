@@ -9,7 +9,7 @@
 #include <ATen/ops/log_normal_native.h>
 #include <ATen/ops/normal_native.h>
 #include <ATen/ops/uniform_native.h>
-#include <kernels/random.h>
+#include <kernels/random/random.h>
 #include <torch/library.h>
 
 #include <algorithm>

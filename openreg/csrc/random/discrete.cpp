@@ -6,7 +6,7 @@
 #include <ATen/ops/bernoulli_native.h>
 #include <ATen/ops/geometric_native.h>
 #include <ATen/ops/random_native.h>
-#include <kernels/random.h>
+#include <kernels/random/random.h>
 #include <torch/library.h>
 
 namespace openreg {

@@ -1,8 +1,8 @@
 // Launching a random kernel: reserve the numbers, say where the elements are.
 #pragma once
 
-#include "ops/kernel_family.h"
-#include "ops/strided_launch.h"
+#include "ops/launch/kernel_family.h"
+#include "ops/launch/strided_launch.h"
 #include "random/generator.h"
 
 #include <ATen/TensorIterator.h>

@@ -5,7 +5,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/native_dropout_backward_native.h>
 #include <ATen/ops/native_dropout_native.h>
-#include <kernels/random.h>
+#include <kernels/random/random.h>
 #include <torch/library.h>
 
 #include <tuple>

@@ -5,7 +5,7 @@
 
 #include <ATen/core/Generator.h>
 #include <c10/core/GeneratorImpl.h>
-#include <kernels/philox.h>
+#include <kernels/random/philox.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,12 +1,12 @@
 // multinomial: indices of categories, by their weights.
-#include "ops/dtype.h"
-#include "ops/kernel.h"
+#include "ops/launch/dtype.h"
+#include "ops/launch/kernel.h"
 #include "random/generator.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <kernels/pointers.h>
-#include <kernels/random.h>
+#include <kernels/launch/pointers.h>
+#include <kernels/random/random.h>
 #include <torch/library.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // Modules, kernels and launches.
 #include "entry.h"
-#include "kernels/registry.h"
+#include "kernels/launch/registry.h"
 #include "openreg_driver.h"
 
 using openreg::api::Entry;

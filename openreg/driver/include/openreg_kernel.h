@@ -10,7 +10,7 @@
  * ::orErrorMemoryAllocation for std::bad_alloc and ::orErrorLaunchFailure else. Before that nobody is left in the loop.
  *
  * Nobody waits for kernels when a process ends. What they use must last until it has ended: no static object with a
- * destructor, and of libraries that clean up after themselves, a guard such as kernels/blas.h has.
+ * destructor, and of libraries that clean up after themselves, a guard such as kernels/linalg/blas.h has.
  */
 #ifndef OPENREG_KERNEL_H
 #define OPENREG_KERNEL_H

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "calls.h"
-#include "kernels/registry.h"
+#include "kernels/launch/registry.h"
 #include "launch.h"
 #include "module_file.h"
 #include "simulator.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "check.h"
-#include "kernels/fill.h"
-#include "kernels/pointers.h"
+#include "kernels/factory/fill.h"
+#include "kernels/launch/pointers.h"
 #include "openreg_sim.h"
 
 namespace stress {

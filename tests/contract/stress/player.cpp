@@ -7,10 +7,10 @@
 #include <iterator>
 
 #include "check.h"
-#include "kernels/add.h"
-#include "kernels/copy.h"
-#include "kernels/fill.h"
-#include "kernels/pointers.h"
+#include "kernels/copy/copy.h"
+#include "kernels/factory/fill.h"
+#include "kernels/launch/pointers.h"
+#include "kernels/pointwise/add.h"
 
 namespace stress {
 

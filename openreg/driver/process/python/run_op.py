@@ -26,7 +26,7 @@ INTO, KEEP, TAKE = range(3)
 OWN = 2**32 - 1  # in place of a storage's number: the tensor has memory of its own
 DONE, ERROR = 0, 1
 
-# DType of kernels/dtype.h, by number.
+# DType of kernels/launch/dtype.h, by number.
 DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 DTYPES += ["complex32", "complex64", "complex128", "bool", "uint16", "uint32", "uint64"]
 LAYOUTS = {0: "strided"}

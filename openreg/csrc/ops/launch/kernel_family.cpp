@@ -1,0 +1,46 @@
+// The kernels of one operator: one for each type that it computes in.
+#include "ops/launch/kernel_family.h"
+
+#include "ops/launch/dtype.h"
+#include "ops/launch/missing_entry.h"
+
+#include <memory>
+#include <string>
+
+namespace openreg {
+namespace {
+
+/// Kernels are looked up by any thread until the process ends, so neither they nor their names are ever destroyed.
+const Kernel* makeKernel(const char* family, kernels::ComputeType type) {
+  const auto* name = new std::string(std::string(family) + "." + kernels::computeTypeName(type));
+  return new Kernel(name->c_str());
+}
+
+} // namespace
+
+// LITERALINCLUDE START: FIND KERNEL OF FAMILY
+const Kernel* KernelFamily::find(c10::ScalarType type, c10::DeviceIndex device) const {
+  const auto dtype = findKernelDType(type);
+  if (!dtype) {
+    return nullptr;
+  }
+  const auto compute = kernels::computeTypeOf(*dtype);
+  auto& known = kernels_[static_cast<size_t>(compute)];
+  const auto* kernel = known.load(std::memory_order_acquire);
+  if (C10_UNLIKELY(kernel == nullptr)) {
+    const auto* made = makeKernel(name_, compute);
+    // Of two threads that come here at once, one leaves its object unused. That happens once, and harms nobody.
+    kernel = known.compare_exchange_strong(kernel, made, std::memory_order_acq_rel) ? made : kernel;
+  }
+  return kernel->find(device) != nullptr ? kernel : nullptr;
+}
+
+const Kernel& KernelFamily::get(c10::ScalarType type, c10::DeviceIndex device) const {
+  const auto* kernel = find(type, device);
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      kernel != nullptr, '"', name_, "\" not implemented for '", c10::toString(type), "'", missingEntry(device, name_));
+  return *kernel;
+}
+// LITERALINCLUDE END: FIND KERNEL OF FAMILY
+
+} // namespace openreg

@@ -1,0 +1,43 @@
+// multilabel_margin_loss: several targets for each row.
+#include "ops/loss/margin_loss.h"
+
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+std::tuple<at::Tensor, at::Tensor>
+multilabelMarginLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
+  const auto args = describeMarginLoss(self, target, /*multilabel=*/true);
+  const auto isTarget = at::empty(target.sizes(), self.options());
+  return {marginLoss(args, self, target, {}, reduction, isTarget), isTarget};
+}
+
+at::Tensor multilabelMarginLossBackward(
+    const at::Tensor& gradOutput,
+    const at::Tensor& self,
+    const at::Tensor& target,
+    int64_t reduction,
+    const at::Tensor& /*isTarget*/) {
+  return marginLossBackward(
+      describeMarginLoss(self, target, /*multilabel=*/true), gradOutput, self, target, {}, reduction);
+}
+
+std::tuple<at::Tensor&, at::Tensor&> multilabelMarginLossOut(
+    const at::Tensor& self, const at::Tensor& target, int64_t reduction, at::Tensor& out, at::Tensor& isTarget) {
+  const auto [loss, targets] = multilabelMarginLoss(self, target, reduction);
+  resizeOutput(out, loss.sizes(), {}, loss.options());
+  resizeOutput(isTarget, targets.sizes(), {}, targets.options());
+  return {out.copy_(loss), isTarget.copy_(targets)};
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("multilabel_margin_loss_forward", multilabelMarginLoss);
+  m.impl("multilabel_margin_loss_forward.output", multilabelMarginLossOut);
+  m.impl("multilabel_margin_loss_backward", multilabelMarginLossBackward);
+  m.impl("multilabel_margin_loss_backward.grad_input", IntoOutput<multilabelMarginLossBackward>::call);
+}
+
+} // namespace
+} // namespace openreg

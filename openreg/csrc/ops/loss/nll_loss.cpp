@@ -1,0 +1,134 @@
+// nll_loss, what cross_entropy ends in, and its derivative.
+#include "ops/launch/dtype.h"
+#include "ops/launch/kernel_family.h"
+#include "ops/structured/structured.h"
+
+#include <kernels/launch/pointers.h>
+#include <kernels/loss/nll_loss.h>
+
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/nll_loss_backward_meta.h>
+#include <ATen/ops/nll_loss_forward_meta.h>
+#include <torch/library.h>
+
+#include <limits>
+
+namespace openreg {
+namespace {
+
+const KernelFamily kNllLoss("nll_loss");
+const KernelFamily kNllLossBackward("nll_loss_backward");
+
+/// A tensor of at most one dimension.
+kernels::Vector describe(const at::Tensor& tensor) {
+  return {
+      const_cast<void*>(tensor.const_data_ptr()), tensor.dim() == 0 ? 0 : tensor.stride(0) * tensor.element_size(),
+      kernelDType(tensor.scalar_type(), kNllLoss.name())};
+}
+
+orPointerArg pointer(size_t offset, uint32_t access, const at::Tensor& tensor) {
+  const auto size = tensor.element_size();
+  c10::SmallVector<int64_t, 2> strides;
+  for (const auto stride : tensor.strides()) {
+    strides.push_back(stride * size);
+  }
+  return kernels::stridedPointer(
+      offset, access, static_cast<int>(tensor.dim()), tensor.sizes().data(), strides.data(), size);
+}
+
+// LITERALINCLUDE START: LAUNCH NLL LOSS
+/// @param input Forward the log-probabilities, backward their gradient; a matrix, or a row without a batch.
+void launchNllLoss(
+    const KernelFamily& family,
+    const at::Tensor& input,
+    const at::Tensor& target,
+    const at::OptionalTensorRef& weight,
+    int64_t reduction,
+    int64_t ignoreIndex,
+    const at::Tensor& loss,
+    const at::Tensor& totalWeight) {
+  const auto device = input.device().index();
+  const bool forward = &family == &kNllLoss;
+  const auto apart = [&](const at::Tensor& tensor) {
+    return forward ? apartFrom(totalWeight, apartFrom(loss, tensor)) : apartFrom(input, tensor);
+  };
+  const auto rows = forward ? apart(input) : input;
+  const auto losses = forward ? loss : apart(loss), total = forward ? totalWeight : apart(totalWeight);
+  const auto factors = weight.has_value() ? apart(*weight) : at::Tensor();
+  const auto read = static_cast<uint32_t>(orAccessRead);
+  const auto write = static_cast<uint32_t>(orAccessWrite);
+  kernels::NllLossArgs args{};
+  args.input = describe(rows.dim() == 1 ? rows.unsqueeze(0) : rows);
+  args.classStride = rows.stride(-1) * rows.element_size();
+  args.target = describe(target);
+  args.loss = describe(losses);
+  args.totalWeight = describe(total);
+  args.batch = input.dim() == 1 ? 1 : input.size(0);
+  args.classes = input.size(-1);
+  args.ignoreIndex = ignoreIndex;
+  args.reduction = static_cast<kernels::LossReduction>(reduction);
+  if (reduction == at::Reduction::None && input.dim() == 1) {
+    args.reduction = kernels::LossReduction::Sum; // without a batch, the sum of one loss
+  }
+  std::array pointers = {
+      pointer(offsetof(kernels::NllLossArgs, input.data), forward ? read : write, rows),
+      pointer(offsetof(kernels::NllLossArgs, target.data), read, target),
+      pointer(offsetof(kernels::NllLossArgs, loss.data), forward ? write : read, losses),
+      pointer(offsetof(kernels::NllLossArgs, totalWeight.data), forward ? write : read, total),
+      orPointerArg{offsetof(kernels::NllLossArgs, weight.data), read, 0, 0},
+  };
+  if (factors.defined()) {
+    args.weight = describe(factors);
+    pointers[4] = pointer(offsetof(kernels::NllLossArgs, weight.data), read, factors);
+  }
+  launch(family.get(input.scalar_type(), device), device, args, pointers);
+}
+// LITERALINCLUDE END: LAUNCH NLL LOSS
+
+void checkTarget(const at::Tensor& target) {
+  TORCH_CHECK(
+      target.scalar_type() == at::kLong || target.scalar_type() == at::kByte,
+      "expected target dtype to be Long or Byte, but got ", target.scalar_type());
+}
+
+struct NllLossImpl : at::meta::structured_nll_loss_forward {
+  void impl(
+      const at::Tensor& self,
+      const at::Tensor& target,
+      const at::OptionalTensorRef& weight,
+      int64_t reduction,
+      int64_t ignoreIndex,
+      const at::Tensor& output,
+      const at::Tensor& totalWeight) {
+    checkTarget(target);
+    launchNllLoss(kNllLoss, self, target, weight, reduction, ignoreIndex, output, totalWeight);
+  }
+};
+
+struct NllLossBackwardImpl : at::meta::structured_nll_loss_backward {
+  void impl(
+      const at::Tensor& gradOutput,
+      const at::Tensor& /*self*/,
+      const at::Tensor& target,
+      const at::OptionalTensorRef& weight,
+      int64_t reduction,
+      int64_t ignoreIndex,
+      const at::Tensor& totalWeight,
+      const at::Tensor& gradInput) {
+    checkTarget(target);
+    launchNllLoss(kNllLossBackward, gradInput, target, weight, reduction, ignoreIndex, gradOutput, totalWeight);
+  }
+};
+
+using NllLoss = Structured<NllLossImpl, "aten::nll_loss_forward.output", 2>;
+using NllLossBackward = Structured<NllLossBackwardImpl, "aten::nll_loss_backward.grad_input">;
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("nll_loss_forward", NllLoss::functional);
+  m.impl("nll_loss_forward.output", NllLoss::out);
+  m.impl("nll_loss_backward", NllLossBackward::functional);
+  m.impl("nll_loss_backward.grad_input", NllLossBackward::out);
+}
+
+} // namespace
+} // namespace openreg

@@ -1,0 +1,29 @@
+// complex and polar: complex numbers out of two real ones.
+#include "ops/pointwise/elementwise_stub.h"
+
+#include <ATen/native/TensorFactories.h>
+#include <ATen/ops/complex_native.h>
+#include <ATen/ops/polar_native.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+template <Name family>
+void complexKernel(at::TensorIterator& iter) {
+  static const KernelFamily kernels(family.value);
+  launchElementwise(kernels, iter, iter.input_dtype());
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("complex.out", at::native::complex_out);
+  m.impl("polar.out", at::native::polar_out);
+}
+
+} // namespace
+} // namespace openreg
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(complex_stub, &openreg::complexKernel<"complex">)
+REGISTER_PRIVATEUSE1_DISPATCH(polar_stub, &openreg::complexKernel<"polar">)
+} // namespace at::native

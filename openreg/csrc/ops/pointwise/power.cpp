@@ -1,0 +1,56 @@
+// Powers.
+#include "ops/pointwise/elementwise_stub.h"
+#include "ops/structured/forms.h"
+
+#include <ATen/native/Pow.h>
+#include <ATen/ops/pow_native.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+const KernelFamily kPowerOf("pow_scalar");
+const KernelFamily kSquare("square");
+const KernelFamily kCube("cube");
+const KernelFamily kSqrt("sqrt");
+const KernelFamily kRsqrt("rsqrt");
+const KernelFamily kReciprocal("reciprocal");
+
+/// The powers that training is full of are functions of their own, and much faster than the general one.
+const KernelFamily* commonPower(double exponent, bool isFloating) {
+  if (exponent == 2.0 || exponent == 3.0) {
+    return exponent == 2.0 ? &kSquare : &kCube;
+  }
+  if (isFloating && (exponent == 0.5 || exponent == -0.5 || exponent == -1.0)) {
+    return exponent == 0.5 ? &kSqrt : (exponent == -0.5 ? &kRsqrt : &kReciprocal);
+  }
+  return nullptr;
+}
+
+void powerOfKernel(at::TensorIteratorBase& iter, const c10::Scalar& exponent) {
+  const auto type = iter.common_dtype();
+  const auto* common =
+      exponent.isComplex() ? nullptr : commonPower(exponent.to<double>(), !c10::isIntegralType(type, true));
+  if (common != nullptr) {
+    launchElementwise(*common, iter);
+  } else {
+    launchElementwise(kPowerOf, iter, {exponent});
+  }
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  implForms<Structured<at::native::structured_pow_Tensor_Tensor_out>>(m, "pow", {"Tensor_Tensor", "Tensor_Tensor_out"});
+  implForms<Structured<at::native::structured_pow_Tensor_Scalar_out>>(m, "pow", {"Tensor_Scalar", "Tensor_Scalar_out"});
+  implForms<Structured<at::native::structured_pow_Scalar_out, "aten::pow.Scalar_out">>(
+      m, "pow", {"Scalar", "Scalar_out"});
+  m.impl("pow_.Scalar", Structured<at::native::structured_pow_Tensor_Scalar_out>::inplace);
+  m.impl("pow_.Tensor", Structured<at::native::structured_pow_Tensor_Tensor_out>::inplace);
+}
+
+} // namespace
+} // namespace openreg
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(pow_tensor_tensor_stub, &openreg::elementwiseStub<"pow">)
+REGISTER_PRIVATEUSE1_DISPATCH(pow_tensor_scalar_stub, &openreg::powerOfKernel)
+} // namespace at::native

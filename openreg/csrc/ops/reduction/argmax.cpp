@@ -1,0 +1,30 @@
+// argmax: where the largest element is.
+#include "ops/reduction/reduce.h"
+#include "ops/structured/structured.h"
+
+#include <ATen/native/ReduceOps.h>
+#include <ATen/ops/argmax_native.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+const KernelFamily kArgMax("argmax");
+
+void argMaxKernel(at::TensorIterator& iter) {
+  launchReduce(kArgMax, iter);
+}
+
+using ArgMax = Structured<at::native::structured_argmax_out, "aten::argmax.out">;
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("argmax", ArgMax::functional);
+  m.impl("argmax.out", ArgMax::out);
+}
+
+} // namespace
+} // namespace openreg
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(argmax_stub, &openreg::argMaxKernel)
+} // namespace at::native

@@ -1,0 +1,116 @@
+// Largest and smallest elements, and where they are.
+#include "ops/reduction/reduce_stub.h"
+#include "ops/structured/forms.h"
+
+#include <ATen/native/ReduceAllOps.h>
+#include <ATen/native/ReduceOps.h>
+#include <ATen/native/ReduceOpsUtils.h>
+#include <ATen/native/TensorCompare.h>
+#include <ATen/ops/amax_native.h>
+#include <ATen/ops/amin_native.h>
+#include <ATen/ops/aminmax_native.h>
+#include <ATen/ops/argmin_native.h>
+#include <ATen/ops/max_meta.h>
+#include <ATen/ops/max_native.h>
+#include <ATen/ops/min_meta.h>
+#include <ATen/ops/min_native.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+const KernelFamily kLargest("amax");
+const KernelFamily kSmallest("amin");
+const KernelFamily kBoth("aminmax");
+const KernelFamily kLargestAndPlace("max");
+const KernelFamily kSmallestAndPlace("min");
+
+void largestOfAllKernel(at::Tensor& result, const at::Tensor& self) {
+  const auto iter = at::meta::make_reduction(self, result, at::IntArrayRef(), false, self.scalar_type());
+  launchReduce(kLargest, iter);
+}
+void smallestOfAllKernel(at::Tensor& result, const at::Tensor& self) {
+  const auto iter = at::meta::make_reduction(self, result, at::IntArrayRef(), false, self.scalar_type());
+  launchReduce(kSmallest, iter);
+}
+
+// LITERALINCLUDE START: REDUCE INTO TWO
+/// Reduces `self` along dimensions into two tensors, which may differ in type and strides.
+void reduceIntoTwo(
+    const KernelFamily& family,
+    const at::Tensor& self,
+    at::OptionalIntArrayRef dims,
+    bool keepdim,
+    const at::Tensor& first,
+    const at::Tensor& second) {
+  const auto mask = at::native::make_dim_mask(dims, self.dim());
+  const auto iter =
+      at::TensorIteratorConfig()
+          .set_check_mem_overlap(false) // an output looks as if it overlapped itself where it is reduced
+          .add_owned_output(at::native::review_reduce_result(first, static_cast<int>(self.dim()), mask, keepdim))
+          .add_owned_output(at::native::review_reduce_result(second, static_cast<int>(self.dim()), mask, keepdim))
+          .add_const_input(self)
+          .resize_outputs(false)
+          .is_reduction(true)
+          .check_all_same_dtype(false)
+          .build();
+  launchReduce(family, iter);
+}
+
+// LITERALINCLUDE END: REDUCE INTO TWO
+
+void bothKernel(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& low, at::Tensor& high) {
+  reduceIntoTwo(kBoth, self, at::IntArrayRef(dim), keepdim, low, high);
+}
+void bothOfAllKernel(const at::Tensor& self, at::Tensor& low, at::Tensor& high) {
+  reduceIntoTwo(kBoth, self, std::nullopt, false, low, high);
+}
+
+// LITERALINCLUDE START: PRECOMPUTED
+// Their meta functions return what impl needs: the dimension, wrapped.
+struct Max : at::meta::structured_max_dim {
+  int64_t wrapped = 0;
+  void meta(const at::Tensor& self, int64_t dim, bool keepdim) {
+    wrapped = at::meta::structured_max_dim::meta(self, dim, keepdim).dim;
+  }
+  void impl(const at::Tensor& self, int64_t, bool keepdim, const at::Tensor& values, const at::Tensor& indices) {
+    reduceIntoTwo(kLargestAndPlace, self, at::IntArrayRef(wrapped), keepdim, values, indices);
+  }
+};
+// LITERALINCLUDE END: PRECOMPUTED
+
+struct Min : at::meta::structured_min_dim {
+  int64_t wrapped = 0;
+  void meta(const at::Tensor& self, int64_t dim, bool keepdim) {
+    wrapped = at::meta::structured_min_dim::meta(self, dim, keepdim).dim;
+  }
+  void impl(const at::Tensor& self, int64_t, bool keepdim, const at::Tensor& values, const at::Tensor& indices) {
+    reduceIntoTwo(kSmallestAndPlace, self, at::IntArrayRef(wrapped), keepdim, values, indices);
+  }
+};
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  implForms<Structured<at::native::structured_amax_out, "aten::amax.out">>(m, "amax");
+  implForms<Structured<at::native::structured_amin_out, "aten::amin.out">>(m, "amin");
+  implForms<Structured<at::native::structured_aminmax_out, "aten::aminmax.out", 2>>(m, "aminmax");
+  implForms<Structured<at::native::structured_argmin_out, "aten::argmin.out">>(m, "argmin");
+  implForms<Structured<Max, "aten::max.dim_max", 2>>(m, "max", {"dim", "dim_max"});
+  implForms<Structured<Min, "aten::min.dim_min", 2>>(m, "min", {"dim", "dim_min"});
+  m.impl("max", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::max));
+  m.impl("max.unary_out", at::native::max_unary_out);
+  m.impl("min", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::min));
+  m.impl("min.unary_out", at::native::min_unary_out);
+}
+
+} // namespace
+} // namespace openreg
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(max_values_stub, &openreg::reduceStub<"amax">)
+REGISTER_PRIVATEUSE1_DISPATCH(min_values_stub, &openreg::reduceStub<"amin">)
+REGISTER_PRIVATEUSE1_DISPATCH(argmin_stub, &openreg::reduceStub<"argmin">)
+REGISTER_PRIVATEUSE1_DISPATCH(max_all_stub, &openreg::largestOfAllKernel)
+REGISTER_PRIVATEUSE1_DISPATCH(min_all_stub, &openreg::smallestOfAllKernel)
+REGISTER_PRIVATEUSE1_DISPATCH(aminmax_stub, &openreg::bothKernel)
+REGISTER_PRIVATEUSE1_DISPATCH(aminmax_allreduce_stub, &openreg::bothOfAllKernel)
+} // namespace at::native

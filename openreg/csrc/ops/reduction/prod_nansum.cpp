@@ -1,0 +1,26 @@
+// prod and nansum.
+#include "ops/reduction/reduce_stub.h"
+#include "ops/structured/forms.h"
+
+#include <ATen/native/ReduceOps.h>
+#include <ATen/ops/nansum_native.h>
+#include <ATen/ops/prod_native.h>
+#include <torch/library.h>
+
+namespace openreg {
+namespace {
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  implForms<Structured<at::native::structured_prod_out, "aten::prod.int_out">>(m, "prod", {"dim_int", "int_out"});
+  m.impl("prod", at::native::prod);
+  m.impl("nansum", at::native::nansum);
+  m.impl("nansum.out", at::native::nansum_out);
+}
+
+} // namespace
+} // namespace openreg
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(prod_stub, &openreg::reduceStub<"prod">)
+REGISTER_PRIVATEUSE1_DISPATCH(nansum_stub, &openreg::reduceStub<"nansum">)
+} // namespace at::native

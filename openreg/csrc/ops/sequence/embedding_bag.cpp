@@ -1,0 +1,147 @@
+// Rows of an embedding, looked up and put together by bags.
+#include "ops/launch/arrays.h"
+#include "ops/structured/structured_output.h"
+
+#include <kernels/sequence/embedding_bag.h>
+
+#include <ATen/OpMathType.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_embedding_bag_backward_native.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/embedding_dense_backward.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+namespace openreg {
+namespace {
+
+using OptionalTensor = std::optional<at::Tensor>;
+using FourTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+using kernels::BagMode;
+using kernels::EmbeddingBagArgs;
+
+const KernelFamily kEmbeddingBag("embedding_bag");
+
+void checkArguments(
+    const at::Tensor& weight,
+    const at::Tensor& indices,
+    const at::Tensor& offsets,
+    int64_t mode,
+    const OptionalTensor& factors) {
+  SameDevice("aten::_embedding_bag.out")
+      .all(weight, indices, offsets, /*scale_grad_by_freq=*/false, mode, /*sparse=*/false, factors);
+  const auto isIndex = [](const at::Tensor& tensor) {
+    return tensor.dtype() == at::kLong || tensor.dtype() == at::kInt;
+  };
+  TORCH_CHECK(
+      isIndex(indices) && isIndex(offsets), "embedding_bag: expected indices and offsets of type int or long, but got ",
+      indices.dtype(), " and ", offsets.dtype());
+  TORCH_CHECK(
+      indices.dim() == 1 && offsets.dim() == 1 && weight.dim() == 2,
+      "embedding_bag: expected indices and offsets of one ", "dimension and a weight of two, but got ", indices.dim(),
+      ", ", offsets.dim(), " and ", weight.dim());
+  TORCH_CHECK(
+      !factors.has_value() || !factors->defined() ||
+          (mode == static_cast<int64_t>(BagMode::Sum) && factors->sizes() == indices.sizes() &&
+           factors->dtype() == weight.dtype()),
+      "embedding_bag: expected per_sample_weights only with mode 'sum', of the indices' size and the weight's type");
+}
+
+FourTensors embeddingBag(
+    const at::Tensor& weight,
+    const at::Tensor& indices,
+    const at::Tensor& offsets,
+    bool /*scaleByFrequency*/,
+    int64_t mode,
+    bool /*sparse*/,
+    const OptionalTensor& factors,
+    bool includeLastOffset,
+    int64_t paddingIndex) {
+  checkArguments(weight, indices, offsets, mode, factors);
+  TORCH_CHECK(!includeLastOffset || offsets.size(0) >= 1, "include_last_offset: number of offset should be at least 1");
+  const auto bags = offsets.size(0) - (includeLastOffset ? 1 : 0);
+  const auto longs = indices.options().dtype(at::kLong);
+  const auto hasMaxima = mode == static_cast<int64_t>(BagMode::Max);
+  auto output = at::empty({bags, weight.size(1)}, weight.options());
+  auto bagOf = at::zeros(indices.sizes(), longs);
+  auto sizes = at::empty({bags}, longs);
+  auto largest = hasMaxima ? at::empty({bags, weight.size(1)}, longs) : at::empty({bags}, longs);
+  // The kernel reads where each bag starts and where the next one does.
+  const auto ends = at::cat({offsets.narrow(0, 0, bags).to(at::kLong), at::full({1}, indices.numel(), longs)});
+  EmbeddingBagArgs args{};
+  args.rows = weight.size(0);
+  args.columns = weight.size(1);
+  args.bags = bags;
+  args.count = indices.numel();
+  args.paddingIndex = paddingIndex;
+  args.mode = static_cast<BagMode>(mode);
+  const ArrayOutput out(output);
+  launchOverArrays(
+      kEmbeddingBag, weight, args,
+      {reads("weight", &EmbeddingBagArgs::weight, weight),
+       reads("indices", &EmbeddingBagArgs::indices, indices, Fit::Computed),
+       reads("offsets", &EmbeddingBagArgs::offsets, ends),
+       reads("per_sample_weights", &EmbeddingBagArgs::factors, factors),
+       writes("output", &EmbeddingBagArgs::output, out), writes("bag_of", &EmbeddingBagArgs::bagOf, bagOf),
+       writes("sizes", &EmbeddingBagArgs::sizes, sizes), writes("largest", &EmbeddingBagArgs::largest, largest)});
+  out.finish();
+  return {output, bagOf, sizes, largest};
+}
+
+at::Tensor denseBackward(
+    const at::Tensor& grad,
+    const at::Tensor& indices,
+    const at::Tensor& bagOf,
+    const at::Tensor& sizes,
+    const at::Tensor& largest,
+    int64_t rows,
+    bool scaleByFrequency,
+    int64_t mode,
+    const OptionalTensor& factors,
+    int64_t paddingIndex) {
+  if (mode == static_cast<int64_t>(BagMode::Max)) {
+    // Each element's gradient goes to the row that it came from; of an empty bag, to one that is left out.
+    const auto rowsOf = largest.add(1).to(at::kLong);
+    return at::zeros({rows + 1, grad.size(1)}, grad.options()).scatter_add_(0, rowsOf, grad).narrow(0, 1, rows);
+  }
+  // Each index has a share in its bag's gradient. Of a narrow type neither the shares nor their sums are rounded to it.
+  auto shares = grad.to(at::toOpMathType(grad.scalar_type())).index_select(0, bagOf);
+  if (mode == static_cast<int64_t>(BagMode::Mean)) {
+    shares.div_(sizes.index_select(0, bagOf).clamp_min_(1).unsqueeze(1));
+  }
+  if (factors.has_value() && factors->defined()) {
+    shares.mul_(factors->unsqueeze(1));
+  }
+  return at::embedding_dense_backward(shares, indices, rows, paddingIndex, scaleByFrequency).to(grad.scalar_type());
+}
+
+at::Tensor factorsBackward(
+    const at::Tensor& grad,
+    const at::Tensor& weight,
+    const at::Tensor& indices,
+    const at::Tensor& /*offsets*/,
+    const at::Tensor& bagOf,
+    int64_t mode,
+    int64_t paddingIndex) {
+  TORCH_CHECK(
+      mode == static_cast<int64_t>(BagMode::Sum),
+      "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
+  const auto wide = grad.to(at::toOpMathType(grad.scalar_type())); // as above
+  auto products = wide.index_select(0, bagOf).mul_(weight.index_select(0, indices)).sum(1);
+  return products.masked_fill_(indices.eq(paddingIndex), 0).to(grad.scalar_type());
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_embedding_bag", embeddingBag);
+  m.impl("_embedding_bag_forward_only", embeddingBag);
+  m.impl("_embedding_bag_backward", at::native::_embedding_bag_backward_symint);
+  m.impl("_embedding_bag_dense_backward", denseBackward);
+  m.impl("_embedding_bag_per_sample_weights_backward", factorsBackward);
+}
+
+} // namespace
+} // namespace openreg

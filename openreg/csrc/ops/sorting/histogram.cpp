@@ -1,0 +1,115 @@
+// bincount, histc and repeat_interleave: counting, and its reverse.
+#include "ops/launch/arrays.h"
+#include "ops/structured/structured_output.h"
+
+#include <kernels/sorting/histogram.h>
+
+#include <ATen/ops/aminmax.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+#include <cmath>
+
+namespace openreg {
+namespace {
+
+const KernelFamily kHistogram("histc");
+const Kernel kRepeat("repeat_interleave");
+
+/// Waits for the largest number, which decides the shape.
+at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& maybeWeights, int64_t minLength) {
+  const auto weights = maybeWeights.value_or(at::Tensor());
+  SameDevice("aten::bincount.out").all(self, weights);
+  TORCH_CHECK(minLength >= 0, "minlength should be >= 0");
+  const bool isVector = self.dim() == 1 && at::isIntegralType(self.scalar_type(), true);
+  TORCH_CHECK(isVector, "bincount only supports 1-d non-negative integral inputs.");
+  const auto countType = !weights.defined()                    ? at::kLong
+                         : weights.scalar_type() == at::kFloat ? at::kFloat
+                                                               : at::kDouble;
+  if (self.numel() == 0) {
+    return at::zeros({minLength}, self.options().dtype(at::kLong));
+  }
+  TORCH_CHECK(
+      !weights.defined() || (weights.dim() == 1 && weights.size(0) == self.size(0)),
+      "weights should be 1-d and have the same length as input");
+  const auto places = self.to(at::kLong);
+  const auto [smallest, largest] = at::aminmax(places);
+  const auto ends = at::stack({smallest, largest}).cpu();
+  TORCH_CHECK(ends[0].item<int64_t>() >= 0, "bincount only supports 1-d non-negative integral inputs.");
+  auto counts = at::zeros({std::max(ends[1].item<int64_t>() + 1, minLength)}, self.options().dtype(countType));
+  return counts.index_add_(0, places, weights.defined() ? weights.to(countType) : at::ones_like(places));
+}
+
+at::Tensor&
+histcOut(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at::Scalar& upper, at::Tensor& out) {
+  SameDevice("aten::histc.out").all(self, bins, lower, upper, out);
+  TORCH_CHECK(bins > 0, "bins must be > 0, but got ", bins);
+  TORCH_CHECK(
+      self.scalar_type() == out.scalar_type(), "torch.histc: input tensor and hist tensor should have the same dtype,",
+      " but got input ", self.scalar_type(), " and hist ", out.scalar_type());
+  kernels::HistogramArgs args{};
+  const bool isSingle = arrayType(self.scalar_type()) == at::kFloat; // which may not hold what a double does
+  args.lower = isSingle ? lower.to<float>() : lower.to<double>();
+  args.upper = isSingle ? upper.to<float>() : upper.to<double>();
+  TORCH_CHECK(
+      std::isfinite(args.lower) && std::isfinite(args.upper), "torch.histc: range of [", args.lower, ", ", args.upper,
+      "] is not finite");
+  TORCH_CHECK(args.lower <= args.upper, "torch.histc: max must be larger than min");
+  args.count = self.numel();
+  args.bins = bins;
+  resizeOutput(out, {bins}, {}, self.options());
+  const ArrayOutput counts(out);
+  launchOverArrays(
+      kHistogram, self, args,
+      {writes("out", &kernels::HistogramArgs::counts, counts), reads("self", &kernels::HistogramArgs::in, self)});
+  counts.finish();
+  return out;
+}
+
+at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at::Scalar& upper) {
+  auto out = at::empty({0}, self.options());
+  return histcOut(self, bins, lower, upper, out);
+}
+
+/// Waits for the sum of the repeats, unless the caller knows it.
+at::Tensor repeatInterleave(const at::Tensor& repeats, std::optional<int64_t> size) {
+  TORCH_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
+  TORCH_CHECK(
+      repeats.scalar_type() == at::kLong || repeats.scalar_type() == at::kInt, "repeats has to be Long or Int tensor");
+  if (repeats.size(0) == 0) {
+    return at::empty_like(repeats, at::MemoryFormat::Contiguous);
+  }
+  const auto ends = repeats.cumsum(0, at::kLong);
+  if (!size.has_value()) {
+    const auto answers = at::stack({ends.select(0, -1), repeats.min().to(at::kLong)}).cpu();
+    TORCH_CHECK(answers[1].item<int64_t>() >= 0, "repeats can not be negative");
+    size = answers[0].item<int64_t>();
+  }
+  auto out = at::empty({*size}, repeats.options());
+  kernels::RepeatArgs args{};
+  args.out = out.mutable_data_ptr();
+  args.ends = ends.const_data_ptr<int64_t>();
+  args.count = repeats.numel();
+  args.size = *size;
+  args.narrow = repeats.scalar_type() == at::kInt ? 1 : 0;
+  const std::array pointers = {
+      kernels::contiguousPointer(offsetof(kernels::RepeatArgs, out), orAccessWrite, out.nbytes()),
+      kernels::contiguousPointer(offsetof(kernels::RepeatArgs, ends), orAccessRead, ends.nbytes()),
+  };
+  launch(kRepeat, repeats.device().index(), args, pointers);
+  return out;
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("bincount", bincount);
+  m.impl("histc", histc);
+  m.impl("histc.out", histcOut);
+  m.impl("repeat_interleave.Tensor", repeatInterleave);
+}
+
+} // namespace
+} // namespace openreg

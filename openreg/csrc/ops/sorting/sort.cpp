@@ -1,0 +1,111 @@
+// sort and topk.
+#include "ops/sorting/sort.h"
+
+#include "ops/launch/dtype.h"
+#include "ops/structured/forms.h"
+#include "ops/structured/structured_output.h"
+
+#include <kernels/launch/pointers.h>
+
+#include <ATen/WrapDimUtils.h>
+#include <ATen/native/Sorting.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/sort_native.h>
+#include <ATen/ops/topk_meta.h>
+#include <torch/library.h>
+
+namespace openreg {
+
+void launchSort(
+    const Kernel& kernel,
+    kernels::SortArgs args,
+    const at::Tensor& self,
+    int64_t dim,
+    const at::Tensor& values,
+    const at::Tensor& indices) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      !self.is_complex(), '"', kernel.name(), "\" not implemented for '", c10::toString(self.scalar_type()),
+      "': complex numbers have no order");
+  args.dtype = kernelDType(self.scalar_type(), kernel.name());
+  if (values.numel() == 0) {
+    return;
+  }
+  // Rows one after the other: of the inputs as of the outputs, which may have to be copied then.
+  const auto asRows = [dim](const at::Tensor& tensor) { return tensor.dim() == 0 ? tensor : tensor.movedim(dim, -1); };
+  const auto valueRows = asRows(values);
+  const auto indexRows = asRows(indices);
+  // The kernel reads elements when it has written others.
+  const auto in = apartFrom(indexRows, apartFrom(valueRows, asRows(self).contiguous()));
+  const auto made = [](const at::Tensor& rows) {
+    return rows.is_contiguous() ? rows : at::empty(rows.sizes(), rows.options(), at::MemoryFormat::Contiguous);
+  };
+  const auto written = made(valueRows);
+  const auto places = made(indexRows);
+  args.values = written.mutable_data_ptr();
+  args.indices = places.mutable_data_ptr<int64_t>();
+  args.in = in.const_data_ptr();
+  args.size = self.dim() == 0 ? 1 : self.size(dim);
+  args.kept = self.dim() == 0 ? 1 : values.size(dim);
+  args.rows = self.numel() / args.size;
+  const std::array pointers = {
+      kernels::contiguousPointer(offsetof(kernels::SortArgs, values), orAccessWrite, written.nbytes()),
+      kernels::contiguousPointer(offsetof(kernels::SortArgs, indices), orAccessWrite, places.nbytes()),
+      kernels::contiguousPointer(offsetof(kernels::SortArgs, in), orAccessRead, in.nbytes()),
+  };
+  launch(kernel, self.device().index(), args, pointers);
+  if (!written.is_same(valueRows)) {
+    valueRows.copy_(written);
+  }
+  if (!places.is_same(indexRows)) {
+    indexRows.copy_(places);
+  }
+}
+
+namespace {
+
+const Kernel kSort("sort");
+const Kernel kTopk("topk");
+
+void sortKernel(
+    const at::TensorBase& self,
+    const at::TensorBase& values,
+    const at::TensorBase& indices,
+    int64_t dim,
+    bool descending,
+    bool /*stable*/) {
+  kernels::SortArgs args{};
+  args.descending = descending ? 1 : 0;
+  launchSort(kSort, args, at::Tensor(self), dim, at::Tensor(values), at::Tensor(indices));
+}
+
+struct TopkImpl : at::meta::structured_topk {
+  void impl(
+      const at::Tensor& self,
+      int64_t /*k*/,
+      int64_t dim,
+      bool largest,
+      bool sorted,
+      const at::Tensor& values,
+      const at::Tensor& indices) {
+    kernels::SortArgs args{};
+    args.descending = largest ? 1 : 0;
+    args.sorted = sorted ? 1 : 0;
+    launchSort(kTopk, args, self, c10::maybe_wrap_dim(dim, self.dim()), values, indices);
+  }
+};
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  using Sort = Structured<at::native::structured_sort_stable_out, "aten::sort.values_stable", 2>;
+  m.impl("sort.stable", Sort::functional);
+  m.impl("sort.values_stable", Sort::out);
+  using Topk = Structured<TopkImpl, "aten::topk.values", 2>;
+  m.impl("topk", Topk::functional);
+  m.impl("topk.values", Topk::out);
+}
+
+} // namespace
+} // namespace openreg
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(sort_stub, &openreg::sortKernel)
+} // namespace at::native

@@ -1,0 +1,29 @@
+// Launching the kernels that sort along a dimension.
+#pragma once
+
+#include "ops/launch/kernel.h"
+
+#include <kernels/sorting/sort.h>
+
+#include <ATen/core/Tensor.h>
+
+namespace openreg {
+
+/**
+ * @brief Queues a sorting kernel on the current stream of its device. Does not block.
+ * @param kernel Which.
+ * @param args What the kernel is to do; all else is set here.
+ * @param self Elements of a type that has an order.
+ * @param dim Along which; its results are as many as `values` has there.
+ * @param values,indices Outputs of any strides, of the dimensions of `self`.
+ * @throws c10::NotImplementedError for types without an order.
+ */
+void launchSort(
+    const Kernel& kernel,
+    kernels::SortArgs args,
+    const at::Tensor& self,
+    int64_t dim,
+    const at::Tensor& values,
+    const at::Tensor& indices);
+
+} // namespace openreg

@@ -1,0 +1,145 @@
+// unique: each element, or slice, once. How many there are decides the shapes, so these operators wait for the device.
+#include "ops/launch/dtype.h"
+#include "ops/launch/kernel.h"
+
+#include <kernels/launch/pointers.h>
+#include <kernels/sorting/sort_rows.h>
+
+#include <ATen/WrapDimUtils.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/sort.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace openreg {
+namespace {
+
+using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
+const Kernel kSortRows("sort_rows");
+
+at::Tensor noIndices(const at::Tensor& self) {
+  return at::empty({0}, self.options().dtype(at::kLong));
+}
+
+/// Of slices of which equal ones lie side by side, the first of each group.
+/// @param order Where each was before it was sorted; undefined if it was not.
+/// @return The slices, the number of each slice's group, and the groups' sizes; the latter empty unless wanted.
+ThreeTensors
+firstOfGroups(const at::Tensor& slices, int64_t dim, const at::Tensor& order, bool wantsInverse, bool wantsCounts) {
+  const auto size = slices.size(dim);
+  const auto begins = at::ones({1}, slices.options().dtype(at::kBool));
+  auto differ = at::ne(slices.narrow(dim, 1, size - 1), slices.narrow(dim, 0, size - 1));
+  if (slices.dim() > 1) {
+    differ = differ.movedim(dim, 0).flatten(1).any(1);
+  }
+  const auto isFirst = at::cat({begins, differ});
+  const auto firsts = isFirst.nonzero().select(1, 0); // waits for the device
+  auto inverse = noIndices(slices);
+  if (wantsInverse) {
+    inverse = isFirst.cumsum(0).sub_(1);
+    if (order.defined()) {
+      inverse = at::empty_like(inverse).scatter_(0, order, inverse);
+    }
+  }
+  auto counts = noIndices(slices);
+  if (wantsCounts) {
+    const auto ends = at::cat({firsts.narrow(0, 1, firsts.size(0) - 1), at::full({1}, size, firsts.options())});
+    counts = ends.sub_(firsts);
+  }
+  return {slices.index_select(dim, firsts), inverse, counts};
+}
+
+ThreeTensors unique2(const at::Tensor& self, bool /*sorted*/, bool wantsInverse, bool wantsCounts) {
+  if (self.numel() == 0) {
+    return {at::empty({0}, self.options()), at::empty(self.sizes(), self.options().dtype(at::kLong)), noIndices(self)};
+  }
+  const auto [values, order] = at::sort(self.reshape({-1}), std::optional(true));
+  auto [output, inverse, counts] = firstOfGroups(values, 0, order, wantsInverse, wantsCounts);
+  return {output, wantsInverse ? inverse.view(self.sizes()) : inverse, counts};
+}
+
+std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted, bool wantsInverse) {
+  auto [output, inverse, counts] = unique2(self, sorted, wantsInverse, false);
+  return {output, inverse};
+}
+
+/// Nothing if there are slices to compare, else the result.
+std::optional<ThreeTensors> withoutSlices(const at::Tensor& self, int64_t dim) {
+  const auto empty = std::count(self.sizes().begin(), self.sizes().end(), 0);
+  if (self.size(dim) == 0) {
+    TORCH_CHECK(empty == 1, "Number of zero sized dimensions is more than one, so unique cannot be applied ");
+    return ThreeTensors{at::empty(self.sizes(), self.options()), noIndices(self), noIndices(self)};
+  }
+  TORCH_CHECK(empty == 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+  return std::nullopt;
+}
+
+/// The order of slices, the first differing element of which decides.
+at::Tensor sortSlices(const at::Tensor& self, int64_t dim) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      !self.is_complex(), "\"unique\" not implemented for '", c10::toString(self.scalar_type()), "'");
+  const auto rows = self.movedim(dim, 0).reshape({self.size(dim), -1}).contiguous();
+  auto order = at::empty({self.size(dim)}, self.options().dtype(at::kLong));
+  kernels::SortRowsArgs args{};
+  args.order = order.mutable_data_ptr<int64_t>();
+  args.in = rows.const_data_ptr();
+  args.rows = rows.size(0);
+  args.columns = rows.size(1);
+  args.dtype = kernelDType(self.scalar_type(), "unique");
+  const std::array pointers = {
+      kernels::contiguousPointer(offsetof(kernels::SortRowsArgs, order), orAccessWrite, order.nbytes()),
+      kernels::contiguousPointer(offsetof(kernels::SortRowsArgs, in), orAccessRead, rows.nbytes()),
+  };
+  launch(kSortRows, self.device().index(), args, pointers);
+  return order;
+}
+
+ThreeTensors uniqueDim(const at::Tensor& self, int64_t dim, bool /*sorted*/, bool wantsInverse, bool wantsCounts) {
+  const auto slices = self.dim() == 0 ? self.unsqueeze(0) : self;
+  dim = c10::maybe_wrap_dim(dim, slices.dim());
+  if (auto found = withoutSlices(slices, dim)) {
+    return *found;
+  }
+  const auto order = sortSlices(slices, dim);
+  return firstOfGroups(slices.index_select(dim, order), dim, order, wantsInverse, wantsCounts);
+}
+
+ThreeTensors uniqueDimConsecutive(const at::Tensor& self, int64_t dim, bool wantsInverse, bool wantsCounts) {
+  const auto slices = self.dim() == 0 ? self.unsqueeze(0) : self;
+  dim = c10::maybe_wrap_dim(dim, slices.dim());
+  if (auto found = withoutSlices(slices, dim)) {
+    return *found;
+  }
+  return firstOfGroups(slices, dim, {}, wantsInverse, wantsCounts);
+}
+
+ThreeTensors
+uniqueConsecutive(const at::Tensor& self, bool wantsInverse, bool wantsCounts, std::optional<int64_t> dim) {
+  if (dim.has_value() && self.dim() > 1) {
+    return uniqueDimConsecutive(self, *dim, wantsInverse, wantsCounts);
+  }
+  if (self.numel() == 0) {
+    return {at::empty({0}, self.options()), at::empty(self.sizes(), self.options().dtype(at::kLong)), noIndices(self)};
+  }
+  auto [output, inverse, counts] = firstOfGroups(self.reshape({-1}), 0, {}, wantsInverse, wantsCounts);
+  return {output, wantsInverse ? inverse.view(self.sizes()) : inverse, counts};
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_unique", unique);
+  m.impl("_unique2", unique2);
+  m.impl("unique_dim", uniqueDim);
+  m.impl("unique_consecutive", uniqueConsecutive);
+  m.impl("unique_dim_consecutive", uniqueDimConsecutive);
+}
+
+} // namespace
+} // namespace openreg

@@ -1,0 +1,240 @@
+// Operators out of PyTorch's own structured classes: what its code generator writes for the devices in its tree.
+#pragma once
+
+#include "device/device.h"
+#include "ops/structured/structured_output.h"
+
+#include <ATen/TensorIterator.h>
+#include <ATen/TensorMeta.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace openreg {
+
+/// The three forms of an operator: `y = f(x)`, `x.f_()` and `f(x, out=y)`.
+enum class Form { Functional, InPlace, Out };
+
+// LITERALINCLUDE START: CURRENT DEVICE
+/// A device guard for a hot path: c10::OptionalDeviceGuard finds the backend in a table and calls it three times, also
+/// where the device is current already, as it nearly always is.
+class CurrentDevice {
+ public:
+  CurrentDevice() = default;
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice() {
+    if (C10_UNLIKELY(before_ != now_)) {
+      (void)orSetDevice(before_);
+    }
+  }
+
+  void set(c10::DeviceIndex device) {
+    const auto before = exchangeDevice(device);
+    before_ = now_ < 0 ? before : before_;
+    now_ = device;
+  }
+
+ private:
+  c10::DeviceIndex before_ = -1;
+  c10::DeviceIndex now_ = -1;
+};
+// LITERALINCLUDE END: CURRENT DEVICE
+
+// LITERALINCLUDE START: STRUCTURED CALL
+/**
+ * @brief One call of a structured operator: the class, and the outputs that its meta function asks for.
+ *
+ * A structured class has two member functions. `meta` checks the arguments and says through set_output_...() what each
+ * output is like; `impl` computes. What lies between, making the outputs or checking those that were given, is the same
+ * for all classes and stands here.
+ * @tparam S The class.
+ * @tparam Outputs How many outputs.
+ */
+template <class S, size_t Outputs, Form form>
+class StructuredCall final : public S {
+  static constexpr bool kIterates = std::is_base_of_v<at::TensorIteratorBase, S>;
+
+ public:
+  explicit StructuredCall(std::array<at::Tensor*, Outputs> given = {}) : given_(given) {}
+
+  /// For kernels that write any strides: `strides` is a wish.
+  void set_output_raw_strided(
+      int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, at::TensorOptions options) override {
+    prepare(i, sizes, strides, options);
+    if constexpr (kIterates) {
+      S::set_output_raw_strided(i, sizes, strides, options);
+    }
+  }
+
+  /// For kernels that write these strides only: a given output with others gets its values by a copy in the end.
+  void
+  set_output_strided(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, at::TensorOptions options) override {
+    prepare(i, sizes, strides, options);
+    if constexpr (form != Form::Functional) {
+      if (given_[i]->strides() != strides) {
+        made_[i] = makeOutput(sizes, strides, options);
+      }
+    }
+    if constexpr (kIterates) {
+      S::set_output_raw_strided(i, sizes, strides, options);
+    }
+  }
+
+  const at::Tensor& maybe_get_output(int64_t i) override {
+    return form == Form::Functional || made_[i].defined() ? made_[i] : *given_[i];
+  }
+
+  at::Tensor& made(size_t i) { return made_[i]; }
+
+  /// Brings what stands in place of given outputs to where it belongs.
+  void finish() {
+    for (size_t i = 0; i < Outputs; ++i) {
+      if (C10_UNLIKELY(made_[i].defined())) {
+        given_[i]->copy_(made_[i]);
+      }
+    }
+  }
+
+ private:
+  void prepare(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
+    device_.set(options.device().index()); // meta knows best where the operator happens; impl runs there, too
+    if constexpr (form == Form::Functional) {
+      made_[i] = makeOutput(sizes, strides, options);
+    } else if constexpr (form == Form::Out) {
+      resizeOutput(*given_[i], sizes, strides, options);
+    } else {
+      checkInPlace(*given_[i], sizes, options);
+    }
+  }
+
+  std::array<at::Tensor*, Outputs> given_; // of the in-place and out forms
+  std::array<at::Tensor, Outputs> made_;   // outputs of the functional form; else what stands in place of a given one
+  CurrentDevice device_;
+};
+// LITERALINCLUDE END: STRUCTURED CALL
+
+/// What the dispatcher passes where a meta function has a parameter of type T.
+template <class T>
+struct Dispatched {
+  using Type = T;
+};
+template <>
+struct Dispatched<at::OptionalTensorRef> {
+  using Type = const std::optional<at::Tensor>&;
+};
+template <>
+struct Dispatched<at::OptionalScalarRef> {
+  using Type = const std::optional<at::Scalar>&;
+};
+
+/// The argument as the meta function wants it.
+template <class T>
+const T& asMetaWants(const T& argument) {
+  return argument;
+}
+inline at::OptionalTensorRef asMetaWants(const std::optional<at::Tensor>& argument) {
+  return argument.has_value() && argument->defined() ? at::OptionalTensorRef(*argument) : at::OptionalTensorRef();
+}
+inline at::OptionalScalarRef asMetaWants(const std::optional<at::Scalar>& argument) {
+  return argument.has_value() ? at::OptionalScalarRef(*argument) : at::OptionalScalarRef();
+}
+
+/// A string that can be a template's argument.
+template <size_t N>
+struct Name {
+  constexpr Name(const char (&text)[N]) { std::copy_n(text, N, value); } // NOLINT(google-explicit-constructor)
+  char value[N];
+};
+
+// LITERALINCLUDE START: STRUCTURED
+/**
+ * @brief The functional, in-place and out form of an operator, made of its structured class.
+ *
+ *     using Multiply = Structured<at::native::structured_mul_out>;
+ *     m.impl("mul.Tensor", Multiply::functional);
+ *     m.impl("mul_.Tensor", Multiply::inplace);
+ *     m.impl("mul.out", Multiply::out);
+ *
+ * The class is one that PyTorch ships whole, meta and impl, if its impl calls a stub (then register a kernel for the
+ * stub); or one of yours that derives from `at::meta::structured_...` and has an impl of its own.
+ * @tparam S The class.
+ * @tparam name Schema of the out form, for errors: it has the names of all arguments. Classes built on TensorIterator
+ * need none: it compares devices itself.
+ * @tparam Outputs How many tensors the operator returns.
+ */
+template <
+    class S,
+    Name name = "",
+    size_t Outputs = 1,
+    class Meta = decltype(&S::meta),
+    class = std::make_index_sequence<Outputs>>
+class Structured;
+
+template <class S, Name name, size_t Outputs, class R, class Base, class... A, size_t... I>
+class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>> {
+  template <size_t>
+  using TensorRef = at::Tensor&;
+  template <class T>
+  using Argument = Dispatched<T>::Type;
+  static constexpr bool kIterates = std::is_base_of_v<at::TensorIteratorBase, S>;
+  static_assert(kIterates || sizeof(name.value) > 1, "name the operator: Structured<Class, \"aten::mm.out\">");
+
+  template <class Self, class... Rest>
+  struct InPlace {
+    static at::Tensor& call(at::Tensor& self, Argument<Rest>... rest) {
+      checkDevices(self, rest...);
+      run<Form::InPlace>({&self}, self, rest...);
+      return self;
+    }
+  };
+
+ public:
+  using Functional = std::conditional_t<Outputs == 1, at::Tensor, std::tuple<decltype((void)I, at::Tensor())...>>;
+  using Given = std::conditional_t<Outputs == 1, at::Tensor&, std::tuple<TensorRef<I>...>>;
+
+  static Functional functional(Argument<A>... arguments) {
+    checkDevices(arguments...);
+    StructuredCall<S, Outputs, Form::Functional> call;
+    call.meta(asMetaWants(arguments)...);
+    call.impl(asMetaWants(arguments)..., call.made(I)...);
+    return Functional(std::move(call.made(I))...);
+  }
+
+  static Given out(Argument<A>... arguments, TensorRef<I>... outputs) {
+    checkDevices(arguments..., outputs...);
+    run<Form::Out>({&outputs...}, arguments...);
+    return Given(outputs...);
+  }
+
+  static constexpr auto inplace = [] {
+    if constexpr (std::is_same_v<std::tuple_element_t<0, std::tuple<A...>>, const at::Tensor&> && Outputs == 1) {
+      return &InPlace<A...>::call;
+    } else {
+      return nullptr; // There is no such form.
+    }
+  }();
+
+ private:
+  template <Form form>
+  static void run(std::array<at::Tensor*, Outputs> outputs, Argument<A>... arguments) {
+    StructuredCall<S, Outputs, form> call(outputs);
+    call.meta(asMetaWants(arguments)...);
+    call.impl(asMetaWants(arguments)..., call.maybe_get_output(I)...);
+    call.finish();
+  }
+
+  template <class... T>
+  static void checkDevices(const T&... arguments) {
+    if constexpr (!kIterates) {
+      SameDevice(name.value).all(arguments...);
+    }
+  }
+};
+// LITERALINCLUDE END: STRUCTURED
+
+} // namespace openreg

@@ -1,0 +1,81 @@
+// What structured operators owe their outputs and arguments, whatever they compute.
+#include "ops/structured/structured_output.h"
+
+#include "memory/allocator.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/op_registration/adaption.h>
+#include <ATen/native/Resize.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace openreg {
+
+// LITERALINCLUDE START: MAKE OUTPUT
+at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
+  // Not at::empty: a trip through the dispatcher costs as much as the rest of a small operator.
+  constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+  const auto type = c10::typeMetaToScalarType(options.dtype());
+  return strides.empty() ? at::detail::empty_generic(sizes, allocator(), kKeys, type, options.memory_format_opt())
+                         : at::detail::empty_strided_generic(sizes, strides, allocator(), kKeys, type);
+}
+// LITERALINCLUDE END: MAKE OUTPUT
+
+// LITERALINCLUDE START: RESIZE OUTPUT
+void resizeOutput(
+    const at::Tensor& output, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
+  TORCH_CHECK(
+      options.dtype() == output.dtype(), "Expected out tensor to have dtype ", options.dtype(), ", but got ",
+      output.dtype(), " instead");
+  TORCH_CHECK(
+      options.device() == output.device(), "Expected out tensor to have device ", options.device(), ", but got ",
+      output.device(), " instead");
+  if (!at::native::resize_output(output, sizes)) {
+    return; // It had the right sizes. Then its strides are its own affair.
+  }
+  if (!strides.empty()) {
+    output.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  } else if (const auto format = options.memory_format_opt()) {
+    output.unsafeGetTensorImpl()->empty_tensor_restride(*format);
+  }
+}
+
+void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options) {
+  TORCH_CHECK(
+      options.dtype() == self.dtype(), "Bad in-place call: input tensor dtype ", self.dtype(),
+      " and output tensor dtype ", options.dtype(), " should match");
+  TORCH_CHECK(
+      options.device() == self.device(), "Bad in-place call: input tensor device ", self.device(),
+      " and output tensor device ", options.device(), " should match");
+  TORCH_CHECK(
+      sizes == self.sizes(), "Bad in-place call: input tensor size ", self.sizes(), " and output tensor size ", sizes,
+      " should match");
+}
+// LITERALINCLUDE END: RESIZE OUTPUT
+
+// LITERALINCLUDE START: APART
+at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input) {
+  // Of tensors with gaps PyTorch can't say whether they meet; then they count as if they did.
+  const bool meet = output.defined() && input.defined() && output.is_alias_of(input) &&
+                    at::get_overlap_status(output, input) != at::MemOverlapStatus::No;
+  return meet ? input.clone() : input;
+}
+// LITERALINCLUDE END: APART
+
+// LITERALINCLUDE START: SAME DEVICE FAILS
+void SameDevice::fail(const at::Tensor& argument) const {
+  // Only who has failed pays for looking up what the argument is called.
+  const std::string_view schema(op_);
+  const auto dot = std::min(schema.find('.'), schema.size());
+  const std::string op(schema.substr(0, dot)), overload(schema.substr(std::min(dot + 1, schema.size())));
+  const auto found = c10::Dispatcher::singleton().findSchemaOrThrow(op.c_str(), overload.c_str());
+  const auto& name = found.schema().arguments().at(count_ - 1).name();
+  c10::impl::common_device_check_failure(*common_, argument, op.c_str(), name.c_str());
+}
+// LITERALINCLUDE END: SAME DEVICE FAILS
+
+} // namespace openreg

@@ -1,0 +1,106 @@
+// Elementwise kernels: activation functions.
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "kernels/loop/functors.h"
+#include "kernels/math/vector_math.h"
+
+namespace openreg::kernels {
+
+namespace {
+
+/// Phi, the share of a normal distribution below x.
+template <class C>
+C normalShare(C x) {
+  return C(0.5) * (C(1) + std::erf(x * (std::numbers::sqrt2_v<C> / 2)));
+}
+
+template <class C>
+C tanhShare(C x) {
+  constexpr C kRoot = std::numbers::sqrt2_v<C> * std::numbers::inv_sqrtpi_v<C>; // of 2 / pi
+  return C(0.5) * (C(1) + std::tanh(kRoot * (x + C(0.044715) * x * x * x)));
+}
+
+template <class C>
+C logOnePlusExp(C x) {
+  return x < C(0) ? std::log1p(std::exp(x)) : x + std::log1p(std::exp(-x));
+}
+
+template <class C>
+C logSigmoid(C x) {
+  return (x < C(0) ? x : C(0)) - std::log1p(std::exp(-std::abs(x)));
+}
+
+template <class C>
+C sixth(C x) { // x + 3 between 0 and 6, as a share
+  const C shifted = x + C(3);
+  const C raised = shifted < C(0) ? C(0) : shifted;
+  return (raised > C(6) ? C(6) : raised) / C(6);
+}
+
+const Unary<[](auto x) { return x * normalShare(x); }, Floats> kGelu("gelu");
+const Unary<[](auto x) { return x * tanhShare(x); }, Floats> kGeluTanh("gelu_tanh");
+const Unary<[](auto x) { return x / (decltype(x)(1) + std::exp(-x)); }, FloatsAndComplex> kSilu("silu");
+const Unary<[](auto x) { return x * std::tanh(logOnePlusExp(x)); }, Floats> kMish("mish");
+const Unary<[](auto x) { return sixth(x); }, Floats> kHardsigmoid("hardsigmoid");
+const Unary<[](auto x) { return x * sixth(x); }, Floats> kHardswish("hardswish");
+const Unary<[](auto x) { return logSigmoid(x); }, Floats> kLogSigmoid("log_sigmoid");
+const Binary<[](auto x, auto weight) { return x <= decltype(x)(0) ? weight * x : x; }, Floats> kPrelu("prelu");
+const Binary<[](auto a, auto b) { return a * math::sigmoid(b); }, FloatsAndComplex> kGlu("glu");
+
+template <class C>
+struct Elu {
+  C alpha, scale, inputScale;
+  C operator()(C x) const {
+    const C y = x * inputScale;
+    // e^y − 1; of a tiny number, and a zero of either sign, the number itself.
+    const C raised = std::abs(y) < std::numeric_limits<C>::epsilon() ? y : std::exp(y) - C(1);
+    return x <= C(0) ? raised * (alpha * scale) : x * scale;
+  }
+};
+const ElementwiseOf<Elu, Floats> kElu("elu");
+
+template <class C>
+struct LeakyRelu {
+  C slope;
+  C operator()(C x) const { return x > C(0) ? x : x * slope; }
+};
+const ElementwiseOf<LeakyRelu, Floats> kLeakyRelu("leaky_relu");
+
+template <class C>
+struct Softplus {
+  C beta, threshold;
+  C operator()(C x) const { return x * beta > threshold ? x : std::log1p(std::exp(x * beta)) / beta; }
+};
+const ElementwiseOf<Softplus, Floats> kSoftplus("softplus");
+
+template <class C>
+struct Hardshrink {
+  C lambda;
+  C operator()(C x) const { return x >= -lambda && x <= lambda ? C(0) : x; }
+};
+const ElementwiseOf<Hardshrink, Floats> kHardshrink("hardshrink");
+
+template <class C>
+struct Softshrink {
+  C lambda;
+  C operator()(C x) const { return x > lambda ? x - lambda : (x < -lambda ? x + lambda : x * C(0)); }
+};
+const ElementwiseOf<Softshrink, Floats> kSoftshrink("softshrink");
+
+/// log(x / (1 - x)), with x kept between eps and 1 - eps unless eps is negative.
+template <class C>
+struct Logit {
+  C eps;
+  C operator()(C x) const {
+    const C high = C(1) - eps;
+    const C kept = eps < C(0) ? x : (x < eps ? eps : (x > high ? high : x));
+    return std::log(kept / (C(1) - kept));
+  }
+};
+const ElementwiseOf<Logit, Floats> kLogit("logit");
+
+} // namespace
+
+} // namespace openreg::kernels

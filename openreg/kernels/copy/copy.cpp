@@ -1,0 +1,90 @@
+// The kernel "copy": between arrays of any strides.
+#include "kernels/copy/copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/launch/registry.h"
+#include "kernels/loop/element.h"
+
+namespace openreg::kernels {
+
+namespace {
+
+struct Copy {
+  char* dst;
+  const char* src;
+  int64_t elementSize;
+  Dims<2> dims; // Operand 0 is dst, so that writes go through memory in order.
+
+  static constexpr int kDst = 0;
+  static constexpr int kSrc = 1;
+};
+
+/// One run of bytes.
+void copyBytes(void* state, int64_t begin, int64_t end) {
+  const auto& copy = *static_cast<const Copy*>(state);
+  std::memcpy(copy.dst + begin, copy.src + begin, static_cast<size_t>(end - begin));
+}
+
+template <class T>
+void copyRows(void* state, int64_t begin, int64_t end) {
+  const auto& copy = *static_cast<const Copy*>(state);
+  const Dims<2>& dims = copy.dims;
+  const int64_t dstStride = dims.stride[Copy::kDst][0];
+  const int64_t srcStride = dims.stride[Copy::kSrc][0];
+  for (int64_t row = begin; row < end; ++row) {
+    char* dst = copy.dst + dims.rowOffset(Copy::kDst, row);
+    const char* src = copy.src + dims.rowOffset(Copy::kSrc, row);
+    if (dstStride == sizeof(T) && srcStride == sizeof(T)) {
+      std::memcpy(dst, src, static_cast<size_t>(dims.size[0]) * sizeof(T));
+      continue;
+    }
+    for (int64_t i = 0; i < dims.size[0]; ++i) {
+      T element; // By memcpy, which is free here: an array may start at any byte.
+      std::memcpy(&element, src + i * srcStride, sizeof(T));
+      std::memcpy(dst + i * dstStride, &element, sizeof(T));
+    }
+  }
+}
+
+struct CopyKernel {
+  void operator()(const CopyArgs& args, orKernelContext& context) const {
+    if (args.dims < 0 || args.dims > kMaxDims) {
+      return context.fail(&context, orErrorInvalidValue, "dims is out of range");
+    }
+    Copy copy{static_cast<char*>(args.dst), static_cast<const char*>(args.src), args.elementSize, {}};
+    copy.dims.count = static_cast<int>(args.dims);
+    std::copy_n(args.sizes, args.dims, copy.dims.size);
+    std::copy_n(args.dstStrides, args.dims, copy.dims.stride[Copy::kDst]);
+    std::copy_n(args.srcStrides, args.dims, copy.dims.stride[Copy::kSrc]);
+    const int64_t elements = copy.dims.elements();
+    if (elements == 0) {
+      return;
+    }
+    copy.dims.simplify();
+    const bool known = withElementType(args.elementSize, [&]<class T>(T) {
+      Dims<2>& dims = copy.dims;
+      if (dims.count == 0) {
+        copyBytes(&copy, 0, sizeof(T));
+      } else if (
+          dims.count == 1 && dims.stride[Copy::kDst][0] == sizeof(T) && dims.stride[Copy::kSrc][0] == sizeof(T)) {
+        context.parallelFor(&context, elements * static_cast<int64_t>(sizeof(T)), kGrain * 4, &copyBytes, &copy);
+      } else {
+        const int64_t rows = elements / dims.size[0];
+        context.parallelFor(&context, rows, std::max(int64_t{1}, kGrain / dims.size[0]), &copyRows<T>, &copy);
+      }
+    });
+    if (!known) {
+      context.fail(&context, orErrorInvalidValue, "elementSize is not 1, 2, 4, 8 or 16");
+    }
+  }
+};
+
+// LITERALINCLUDE START: REGISTER COPY KERNEL
+const Register<CopyArgs> registration("copy", CopyKernel{});
+// LITERALINCLUDE END: REGISTER COPY KERNEL
+
+} // namespace
+
+} // namespace openreg::kernels

@@ -1,0 +1,78 @@
+// The kernel "fill": one value into an array of any strides.
+#include "kernels/factory/fill.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/launch/registry.h"
+#include "kernels/loop/element.h"
+
+namespace openreg::kernels {
+
+namespace {
+
+struct Fill {
+  char* dst;
+  const unsigned char* value;
+  Dims<1> dims;
+};
+
+template <class T>
+void fillRows(void* state, int64_t begin, int64_t end) {
+  const auto& fill = *static_cast<const Fill*>(state);
+  const Dims<1>& dims = fill.dims;
+  T value;
+  std::memcpy(&value, fill.value, sizeof(T));
+  for (int64_t row = begin; row < end; ++row) {
+    char* dst = fill.dst + dims.rowOffset(0, row);
+    for (int64_t i = 0; i < dims.size[0]; ++i) {
+      std::memcpy(dst + i * dims.stride[0][0], &value, sizeof(T)); // An array may start at any byte.
+    }
+  }
+}
+
+/// A contiguous array, over elements.
+template <class T>
+void fillRun(void* state, int64_t begin, int64_t end) {
+  const auto& fill = *static_cast<const Fill*>(state);
+  T value;
+  std::memcpy(&value, fill.value, sizeof(T));
+  for (int64_t i = begin; i < end; ++i) {
+    std::memcpy(fill.dst + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+  }
+}
+
+struct FillKernel {
+  void operator()(const FillArgs& args, orKernelContext& context) const {
+    if (args.dims < 0 || args.dims > kMaxDims) {
+      return context.fail(&context, orErrorInvalidValue, "dims is out of range");
+    }
+    Fill fill{static_cast<char*>(args.dst), args.value, {}};
+    fill.dims.count = static_cast<int>(args.dims);
+    std::copy_n(args.sizes, args.dims, fill.dims.size);
+    std::copy_n(args.strides, args.dims, fill.dims.stride[0]);
+    const int64_t elements = fill.dims.elements();
+    if (elements == 0) {
+      return;
+    }
+    fill.dims.simplify();
+    const bool known = withElementType(args.elementSize, [&]<class T>(T) {
+      Dims<1>& dims = fill.dims;
+      if (dims.count == 0 || (dims.count == 1 && dims.stride[0][0] == sizeof(T))) {
+        context.parallelFor(&context, elements, kGrain, &fillRun<T>, &fill);
+      } else {
+        const int64_t rows = elements / dims.size[0];
+        context.parallelFor(&context, rows, std::max(int64_t{1}, kGrain / dims.size[0]), &fillRows<T>, &fill);
+      }
+    });
+    if (!known) {
+      context.fail(&context, orErrorInvalidValue, "elementSize is not 1, 2, 4, 8 or 16");
+    }
+  }
+};
+
+const Register<FillArgs> registration("fill", FillKernel{});
+
+} // namespace
+
+} // namespace openreg::kernels

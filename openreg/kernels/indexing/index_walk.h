@@ -1,0 +1,128 @@
+// A walk through the elements that index tensors point to.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/indexing/indexing.h"
+#include "kernels/loop/functor.h"
+#include "openreg_kernel.h"
+
+namespace openreg::kernels {
+
+/// Elements one after the other, which are found where they are by adding up.
+struct IndexRun {
+  char* dense;
+  char* indexed;
+  int64_t denseStride;
+  int64_t indexedStride;
+  const int64_t* offsets; ///< Bytes to add to `indexed`, one for each element; null: none.
+  int64_t count;
+};
+
+/// What a kernel does with a run.
+using UseIndexRun = void (*)(const IndexRun& run);
+
+/// Says which index is wrong.
+void failOutOfRange(orKernelContext& context, int64_t index, int64_t dimension, int64_t size);
+
+/// Goes through a part of the space, in order, a run of elements at a time.
+class IndexWalk {
+ public:
+  /// Stands at element number `at`.
+  IndexWalk(const IndexArgs& args, orKernelContext& context, int64_t at) : args_(args), context_(context) {
+    for (int i = 0; i < args.dims; ++i) {
+      at_[i] = at % args.sizes[i];
+      at /= args.sizes[i];
+      moveAlong(i, at_[i]);
+    }
+    for (int k = 0; k < args.indices; ++k) {
+      constant_ = constant_ && (args.dims == 0 || args.index[k].strides[0] == 0);
+    }
+  }
+
+  /// Uses the next `count` elements. Stops at an index that is out of range.
+  void advance(int64_t count, UseIndexRun use) {
+    const bool isPoint = args_.dims == 0;
+    while (count > 0) {
+      const int64_t limit = constant_ ? count : std::min(count, kBlock);
+      const int64_t run = isPoint ? 1 : std::min(limit, args_.sizes[0] - at_[0]);
+      IndexRun found{
+          dense(),
+          indexed(),
+          isPoint ? 0 : args_.denseStrides[0],
+          isPoint ? 0 : args_.indexedStrides[0],
+          constant_ ? nullptr : offsets_,
+          run};
+      if (!addIndices(constant_ ? 1 : run)) {
+        return;
+      }
+      if (constant_) {
+        found.indexed += offsets_[0];
+      }
+      use(found);
+      count -= run;
+      if (!isPoint) {
+        step(run);
+      }
+    }
+  }
+
+ private:
+  char* dense() const { return static_cast<char*>(args_.dense) + dense_; }
+  char* indexed() const { return static_cast<char*>(args_.indexed) + indexed_; }
+
+  void moveAlong(int dim, int64_t steps) {
+    dense_ += steps * args_.denseStrides[dim];
+    indexed_ += steps * args_.indexedStrides[dim];
+    for (int k = 0; k < args_.indices; ++k) {
+      index_[k] += steps * args_.index[k].strides[dim];
+    }
+  }
+
+  void step(int64_t run) {
+    at_[0] += run;
+    moveAlong(0, run);
+    for (int i = 0; at_[i] == args_.sizes[i] && i + 1 < args_.dims; ++i) {
+      moveAlong(i, -at_[i]);
+      at_[i] = 0;
+      ++at_[i + 1];
+      moveAlong(i + 1, 1);
+    }
+  }
+
+  /// Fills the next `count` elements of offsets_.
+  bool addIndices(int64_t count) {
+    std::fill_n(offsets_, count, int64_t{0});
+    for (int k = 0; k < args_.indices; ++k) {
+      const IndexArg& index = args_.index[k];
+      const char* from = reinterpret_cast<const char*>(index.data) + index_[k];
+      const int64_t stride = args_.dims == 0 ? 0 : index.strides[0];
+      const auto at = [&](int64_t i) { return *reinterpret_cast<const int64_t*>(from + i * stride); };
+      const int64_t wrap = args_.wraps != 0 ? index.size : 0;
+      bool isInRange = true;
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t value = at(i) + (at(i) < 0 ? wrap : 0);
+        isInRange = isInRange && value >= 0 && value < index.size;
+        offsets_[i] += value * index.stride;
+      }
+      for (int64_t i = 0; i < count && !isInRange; ++i) {
+        if (at(i) < (args_.wraps != 0 ? -index.size : 0) || at(i) >= index.size) {
+          failOutOfRange(context_, at(i), index.dimension, index.size);
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  const IndexArgs& args_;
+  orKernelContext& context_;
+  int64_t at_[kMaxDims];
+  int64_t dense_ = 0; // Bytes from the start to where the walk stands.
+  int64_t indexed_ = 0;
+  int64_t index_[kMaxIndices]{};
+  bool constant_ = true; ///< Whether the indices are the same for all elements of a run.
+  int64_t offsets_[kBlock];
+};
+
+} // namespace openreg::kernels

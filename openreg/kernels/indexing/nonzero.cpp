@@ -1,0 +1,89 @@
+// The kernels "nonzero_count" and "nonzero".
+#include "kernels/indexing/nonzero.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/launch/registry.h"
+#include "kernels/loop/block.h"
+#include "kernels/loop/cursor.h"
+#include "kernels/loop/element.h"
+#include "kernels/loop/functor.h"
+
+namespace openreg::kernels {
+
+namespace {
+
+/// Calls `use(first, flags, count)` for the elements of a chunk, a block at a time.
+template <class Use>
+void forEachBlock(const NonzeroArgs& args, int64_t chunk, Use use) {
+  const int64_t begin = chunk * kNonzeroChunk;
+  const int64_t end = std::min(begin + kNonzeroChunk, elementCount(args.dims, args.sizes));
+  Cursor cursor(args.dims, args.sizes, args.strides, begin);
+  bool flags[kBlock];
+  for (int64_t at = begin; at < end; at += kBlock) {
+    const int64_t count = std::min(kBlock, end - at);
+    cursor.advance(count, [&](int64_t offset, int64_t stride, int64_t done, int64_t run) {
+      load(args.dtype, static_cast<const char*>(args.input) + offset, stride, run, flags + done);
+    });
+    use(at, flags, count);
+  }
+}
+
+void forEachChunk(const NonzeroArgs& args, orKernelContext& context, orLoopBody body) {
+  const int64_t chunks = (elementCount(args.dims, args.sizes) + kNonzeroChunk - 1) / kNonzeroChunk;
+  context.parallelFor(&context, chunks, 2, body, const_cast<NonzeroArgs*>(&args));
+}
+
+struct Count {
+  void operator()(const NonzeroArgs& args, orKernelContext& context) const {
+    forEachChunk(args, context, [](void* state, int64_t begin, int64_t end) {
+      const auto& args = *static_cast<const NonzeroArgs*>(state);
+      for (int64_t chunk = begin; chunk < end; ++chunk) {
+        int64_t found = 0;
+        forEachBlock(args, chunk, [&](int64_t, const bool* flags, int64_t count) {
+          found += std::count(flags, flags + count, true);
+        });
+        args.counts[chunk] = found;
+      }
+    });
+    int64_t before = 0;
+    const int64_t chunks = (elementCount(args.dims, args.sizes) + kNonzeroChunk - 1) / kNonzeroChunk;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      before += std::exchange(args.counts[chunk], before);
+    }
+    args.counts[chunks] = before;
+  }
+};
+
+struct Nonzero {
+  void operator()(const NonzeroArgs& args, orKernelContext& context) const {
+    forEachChunk(args, context, [](void* state, int64_t begin, int64_t end) {
+      const auto& args = *static_cast<const NonzeroArgs*>(state);
+      for (int64_t chunk = begin; chunk < end; ++chunk) {
+        int64_t row = args.counts[chunk];
+        forEachBlock(args, chunk, [&](int64_t first, const bool* flags, int64_t count) {
+          for (int64_t i = 0; i < count && row < args.limit; ++i) {
+            if (flags[i]) {
+              putIndices(args, first + i, args.indices + row++ * args.rowStride);
+            }
+          }
+        });
+      }
+    });
+  }
+
+  static void putIndices(const NonzeroArgs& args, int64_t element, int64_t* to) {
+    for (int i = 0; i < args.dims; ++i) {
+      to[(args.dims - 1 - i) * args.columnStride] = element % args.sizes[i];
+      element /= args.sizes[i];
+    }
+  }
+};
+
+const Register<NonzeroArgs> kCount("nonzero_count", Count{});
+const Register<NonzeroArgs> kNonzero("nonzero", Nonzero{});
+
+} // namespace
+
+} // namespace openreg::kernels

@@ -1,0 +1,192 @@
+// The kernels "gemm.…": matrix products, by the vendor's library where it has the type.
+#include "kernels/linalg/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "kernels/launch/registry.h"
+#include "kernels/linalg/blas.h"
+#include "kernels/loop/block.h"
+#include "kernels/loop/convert.h"
+#include "kernels/loop/functor.h"
+
+namespace openreg::kernels {
+
+namespace {
+
+/// Multiplications that are worth a thread of their own.
+constexpr int64_t kWork = 1'000'000;
+
+/// A product that is being computed, cut into panels along the rows or the columns of all matrices of the batch.
+struct Product {
+  static constexpr int64_t kPanel = 16; ///< Rows or columns: what BLAS computes at a time in registers, or more.
+
+  const GemmArgs& args;
+  const Blas* blas;
+  bool byRows; ///< Which of the two there are more of. Columns if equal: BLAS repeats less work for them.
+
+  int64_t lines() const { return byRows ? args.m : args.n; }
+  int64_t panels() const { return (lines() + kPanel - 1) / kPanel; }
+
+  /// Fewest panels that are worth a thread of their own.
+  int64_t grain() const {
+    const int64_t perPanel = args.k * kPanel * (byRows ? args.n : args.m);
+    return kWork / std::max(int64_t{1}, perPanel) + 1;
+  }
+
+  /// Calls `use(batch, row, rows, column, columns)` for each part of a matrix in the panels [begin, end).
+  template <class Use>
+  void parts(int64_t begin, int64_t end, Use use) const {
+    while (begin < end) {
+      const int64_t batch = begin / panels();
+      const int64_t first = begin % panels();
+      const int64_t count = std::min(end - begin, panels() - first);
+      const int64_t line = first * kPanel;
+      const int64_t lineCount = std::min(count * kPanel, lines() - line);
+      if (byRows) {
+        use(batch, line, lineCount, int64_t{0}, args.n);
+      } else {
+        use(batch, int64_t{0}, args.m, line, lineCount);
+      }
+      begin += count;
+    }
+  }
+};
+
+template <class T>
+T* at(const Matrix& matrix, int64_t batch, int64_t row, int64_t column) {
+  return static_cast<T*>(matrix.data) + batch * matrix.batchStride + row * matrix.rowStride + column * matrix.colStride;
+}
+
+template <class T>
+T scalar(const unsigned char (&bytes)[16]) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+
+/// A matrix as BLAS takes it: rows that lie one behind the other, or columns, and the distance between them.
+struct Layout {
+  int transposed;
+  int leading;
+
+  Layout(const Matrix& matrix, int64_t rows, int64_t columns) {
+    // Of a single row or column the distance is any number that BLAS accepts.
+    const bool byColumns = matrix.colStride != 1 && columns != 1;
+    transposed = byColumns ? Blas::kTranspose : Blas::kNoTranspose;
+    const int64_t length = byColumns ? rows : columns;
+    const int64_t distance = byColumns ? matrix.colStride : matrix.rowStride;
+    leading = static_cast<int>(std::max({distance, length, int64_t{1}}));
+  }
+};
+
+template <class T>
+void multiply(const Product& product, int64_t batch, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  const GemmArgs& args = product.args;
+  const T* a = at<T>(args.a, batch, row, 0);
+  const T* b = at<T>(args.b, batch, 0, column);
+  T* c = at<T>(args.c, batch, row, column);
+  const Layout layoutA(args.a, args.m, args.k);
+  const Layout layoutB(args.b, args.k, args.n);
+  const int ldc = static_cast<int>(std::max(args.c.rowStride, args.n));
+  const auto call = [&](auto gemm, auto alpha, auto beta) {
+    gemm(
+        Blas::kRowMajor, layoutA.transposed, layoutB.transposed, static_cast<int>(rows), static_cast<int>(columns),
+        static_cast<int>(args.k), alpha, a, layoutA.leading, b, layoutB.leading, beta, c, ldc);
+  };
+  const T alpha = scalar<T>(args.alpha);
+  const T beta = scalar<T>(args.beta);
+  if constexpr (std::is_same_v<T, float>) {
+    call(product.blas->sgemm, alpha, beta);
+  } else if constexpr (std::is_same_v<T, double>) {
+    call(product.blas->dgemm, alpha, beta);
+  } else if constexpr (std::is_same_v<T, Complex<float>>) {
+    call(product.blas->cgemm, &alpha, &beta);
+  } else {
+    call(product.blas->zgemm, &alpha, &beta);
+  }
+}
+
+template <class T>
+struct FloatingGemm {
+  void operator()(const GemmArgs& args, orKernelContext& context) const {
+    const int64_t largest = std::max(
+        {args.m, args.n, args.k, args.a.rowStride, args.a.colStride, args.b.rowStride, args.b.colStride,
+         args.c.rowStride});
+    if (args.dtype != kDTypeOf<T> || args.c.colStride != 1 || largest > std::numeric_limits<int>::max()) {
+      return context.fail(&context, orErrorInvalidValue, "a type, stride or size that BLAS does not take");
+    }
+    const char* why = nullptr;
+    Product product{args, blas(why), args.m > args.n};
+    if (product.blas == nullptr) {
+      return context.fail(&context, orErrorNotFound, why);
+    }
+    context.parallelFor(
+        &context, args.batch * product.panels(), product.grain(),
+        [](void* state, int64_t begin, int64_t end) {
+          const auto& self = *static_cast<const Product*>(state);
+          const BlasCall call;
+          self.parts(begin, end, [&](auto... part) { multiply<T>(self, part...); });
+        },
+        &product);
+  }
+};
+
+/// Integers, which BLAS does not have: a row of the result at a time.
+void multiplyIntegers(const GemmArgs& args, int64_t batch, int64_t row, int64_t column, int64_t columns) {
+  const int64_t size = elementSize(args.dtype);
+  const auto address = [&](const Matrix& matrix, int64_t i, int64_t j) {
+    return static_cast<char*>(matrix.data) +
+           (batch * matrix.batchStride + i * matrix.rowStride + j * matrix.colStride) * size;
+  };
+  int64_t sums[kBlock] = {};
+  int64_t values[kBlock];
+  for (int64_t k = 0; k < args.k; ++k) {
+    int64_t factor = 0;
+    load(args.dtype, address(args.a, row, k), 0, 1, &factor);
+    load(args.dtype, address(args.b, k, column), args.b.colStride * size, columns, values);
+    for (int64_t j = 0; j < columns; ++j) {
+      sums[j] += factor * values[j];
+    }
+  }
+  const auto alpha = scalar<int64_t>(args.alpha);
+  const auto beta = scalar<int64_t>(args.beta);
+  char* c = address(args.c, row, column);
+  if (beta != 0) {
+    load(args.dtype, c, args.c.colStride * size, columns, values);
+  }
+  for (int64_t j = 0; j < columns; ++j) {
+    sums[j] = alpha * sums[j] + (beta != 0 ? beta * values[j] : 0);
+  }
+  store(args.dtype, c, args.c.colStride * size, columns, sums);
+}
+
+struct IntegerGemm {
+  void operator()(const GemmArgs& args, orKernelContext& context) const {
+    if (computeTypeOf(args.dtype) != ComputeType::Int64) {
+      return context.fail(&context, orErrorInvalidValue, "dtype is no integer");
+    }
+    Product product{args, nullptr, true};
+    context.parallelFor(
+        &context, args.batch * product.panels(), product.grain(),
+        [](void* state, int64_t begin, int64_t end) {
+          const auto& self = *static_cast<const Product*>(state);
+          self.parts(begin, end, [&](int64_t batch, int64_t row, int64_t rows, int64_t, int64_t columns) {
+            for (int64_t i = row; i < row + rows; ++i) {
+              for (int64_t j = 0; j < columns; j += kBlock) {
+                multiplyIntegers(self.args, batch, i, j, std::min(kBlock, columns - j));
+              }
+            }
+          });
+        },
+        &product);
+  }
+};
+
+const RegisterTypes<GemmArgs, FloatingGemm, float, double, Complex<float>, Complex<double>> kFloating("gemm");
+const Register<GemmArgs> kInteger("gemm.int64", IntegerGemm{});
+
+} // namespace
+
+} // namespace openreg::kernels

@@ -1,0 +1,177 @@
+// Elementwise kernels out of functors: one line makes a functor the kernels "name.float", "name.int64" and so on.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/launch/registry.h"
+#include "kernels/loop/block.h"
+#include "kernels/loop/cursor.h"
+#include "kernels/loop/element.h"
+#include "kernels/loop/functor.h"
+#include "kernels/loop/ivdep.h"
+#include "kernels/loop/multiversion.h"
+
+namespace openreg::kernels {
+
+// LITERALINCLUDE START: APPLY
+/// The loop itself: arrays of compute types, and nothing the vectoriser cannot see through. What is left over of real
+/// numbers is made up to a whole vector: a function's vector form rounds in other ways than the one for single numbers,
+/// and a result must not depend on where in the tensor it is.
+template <class F, class R, class... A>
+OPENREG_MULTIVERSION void apply(F functor, int64_t count, R* out, const A*... in) {
+  constexpr int64_t kVector = (std::is_floating_point_v<A> || ...) ? 16 : 1;
+  const int64_t whole = count / kVector * kVector;
+  OPENREG_IVDEP // `out` may be one of the inputs, but element by element that is no dependency.
+  for (int64_t i = 0; i < whole; ++i) {
+    out[i] = functor(in[i]...);
+  }
+  if (kVector > 1 && whole < count) {
+    const auto last = [&](const auto* from) {
+      std::array<std::decay_t<decltype(*from)>, kVector> to;
+      for (int64_t i = 0; i < kVector; ++i) {
+        to[i] = from[std::min(whole + i, count - 1)];
+      }
+      return to;
+    };
+    std::array<R, kVector> results;
+    [&](const auto&... from) {
+      for (int64_t i = 0; i < kVector; ++i) {
+        results[i] = functor(from[i]...);
+      }
+    }(last(in)...);
+    std::copy_n(results.begin(), count - whole, out + whole);
+  }
+}
+// LITERALINCLUDE END: APPLY
+
+/// Which elements of which operand.
+struct Piece {
+  const StridedArgs& args;
+  int operand;
+  int64_t begin;
+  int64_t end;
+};
+
+/// An operand as arrays of a compute type: in place if its memory is that already, else converted a block at a time.
+template <class C>
+class Lane {
+ public:
+  explicit Lane(const Piece& piece)
+      : operand_(piece.args.operand(piece.operand)), cursor_(piece.args, piece.operand, piece.begin) {
+    const int dims = piece.args.dims;
+    const int64_t* strides = piece.args.strides(piece.operand);
+    const bool isOutput = piece.operand == 0;
+    if (operand_.immediate != 0 || (!isOutput && std::all_of(strides, strides + dims, [](auto s) { return s == 0; }))) {
+      kind_ = Kind::Constant;
+      const int64_t count = std::min(kBlock, piece.end - piece.begin);
+      load(operand_.dtype, data(), 0, count, block_);
+      if (operand_.dtype != piece.args.common && computeTypeOf(piece.args.common) == kComputeTypeOf<C>) {
+        round(piece.args.common, count);
+      }
+    } else if (operand_.dtype == kDTypeOf<C> && (dims == 0 || (dims == 1 && strides[0] == sizeof(C)))) {
+      kind_ = Kind::InPlace;
+      array_ = static_cast<C*>(operand_.data) + piece.begin;
+    }
+  }
+
+  bool inPlace() const { return kind_ == Kind::InPlace; }
+
+  /// The next `count` elements, to be read.
+  const C* read(int64_t count) {
+    if (kind_ == Kind::Converted) {
+      cursor_.advance(count, [this](int64_t offset, int64_t stride, int64_t done, int64_t run) {
+        load(operand_.dtype, data() + offset, stride, run, block_ + done);
+      });
+    }
+    return next(count);
+  }
+
+  /// Room for the next `count` elements, to be written and then passed to done().
+  C* write(int64_t count) { return next(count); }
+  void done(int64_t count) {
+    if (kind_ == Kind::Converted) {
+      cursor_.advance(count, [this](int64_t offset, int64_t stride, int64_t done, int64_t run) {
+        store(operand_.dtype, static_cast<char*>(operand_.data) + offset, stride, run, block_ + done);
+      });
+    }
+  }
+
+ private:
+  enum class Kind { Converted, InPlace, Constant };
+
+  const char* data() const {
+    return operand_.immediate != 0 ? reinterpret_cast<const char*>(operand_.value)
+                                   : static_cast<const char*>(operand_.data);
+  }
+  /// Single elements may be of a wider type than the one that promotion found: they are rounded or wrap around before,
+  /// not after. 3.3 is what a half makes of it in `half == 3.3`.
+  void round(DType common, int64_t count) {
+    if (const int64_t size = elementSize(common); size < static_cast<int64_t>(sizeof(C))) {
+      char narrow[kBlock * sizeof(C)];
+      store(common, narrow, size, count, block_);
+      load(common, narrow, size, count, block_);
+    }
+  }
+  C* next(int64_t count) { return kind_ == Kind::InPlace ? std::exchange(array_, array_ + count) : block_; }
+
+  const Operand& operand_;
+  Cursor cursor_;
+  Kind kind_ = Kind::Converted;
+  C* array_ = nullptr;
+  C block_[kBlock];
+};
+
+/// A kernel out of a functor: its fields are the launch's parameters, its call operator makes an element of the output
+/// out of an element of each input.
+template <class F>
+class ElementwiseKernel {
+  using Call = Signature<decltype(&F::operator())>;
+  using Result = Call::Result;
+  template <size_t I>
+  using Input = std::remove_cvref_t<std::tuple_element_t<I, typename Call::Inputs>>;
+
+ public:
+  static void run(const void* bytes, orKernelContext* context) {
+    const auto& args = *static_cast<const StridedArgs*>(bytes);
+    if (args.dims < 0 || args.dims > kMaxOperandDims || args.operands != Call::kInputs + 1) {
+      return context->fail(context, orErrorInvalidValue, "dims or operands is out of range");
+    }
+    context->parallelFor(context, args.elements(), kGrain, &loop, const_cast<void*>(bytes));
+  }
+
+ private:
+  static void loop(void* state, int64_t begin, int64_t end) {
+    pieces(*static_cast<const StridedArgs*>(state), begin, end, std::make_index_sequence<Call::kInputs>());
+  }
+
+  template <size_t... I>
+  static void pieces(const StridedArgs& args, int64_t begin, int64_t end, std::index_sequence<I...>) {
+    const F functor = makeFunctor<F>(args);
+    Lane<Result> out(Piece{args, 0, begin, end});
+    std::tuple<Lane<Input<I>>...> in(Piece{args, I + 1, begin, end}...);
+    const bool allInPlace = out.inPlace() && (std::get<I>(in).inPlace() && ...);
+    const int64_t step = allInPlace ? end - begin : kBlock;
+    for (int64_t at = begin; at < end; at += step) {
+      const int64_t count = std::min(step, end - at);
+      apply(functor, count, out.write(count), std::get<I>(in).read(count)...);
+      out.done(count);
+    }
+  }
+};
+
+/// A static object of this type makes kernels of a functor template, one for each of the compute types:
+///
+///     const Elementwise<Add, int64_t, float> add("add"); // "add.int64", "add.float"
+template <template <class> class F, class... C>
+class Elementwise {
+ public:
+  OPENREG_IN_THIS_FILE explicit Elementwise(const char* name) {
+    (add({fullName(name, kComputeTypeOf<C>), &ElementwiseKernel<F<C>>::run, offsetof(StridedArgs, packed)}), ...);
+  }
+};
+
+} // namespace openreg::kernels

@@ -1,0 +1,32 @@
+// Arguments of the kernels "nll_loss.…" and "nll_loss_backward.…". Plain data: the launcher includes this file, too.
+#pragma once
+
+#include "kernels/launch/operand.h"
+
+namespace openreg::kernels {
+
+/// What becomes of the losses of a batch. The numbers are PyTorch's.
+enum class LossReduction : int64_t { None = 0, Mean = 1, Sum = 2 };
+
+/// Device memory of any type, and how far its elements are apart.
+struct Vector {
+  void* data;
+  int64_t stride; ///< Bytes.
+  DType dtype;
+};
+
+/// The loss of `batch` guesses among `classes` classes: -weight[target] * input[target].
+struct NllLossArgs {
+  Vector input;        ///< Forward: log-probabilities, read. Backward: their gradient, written. The stride is a row's.
+  int64_t classStride; ///< Bytes from a class to the next, of `input`.
+  Vector target;       ///< Class of each row, read.
+  Vector weight;       ///< Of each class, read; `data` is null if there are none.
+  Vector loss;         ///< Forward: one, or one for each row, written. Backward: its gradient, read.
+  Vector totalWeight;  ///< Sum of the weights of the targets: forward written, backward read.
+  int64_t batch;
+  int64_t classes;
+  int64_t ignoreIndex; ///< Targets that count for nothing.
+  LossReduction reduction;
+};
+
+} // namespace openreg::kernels

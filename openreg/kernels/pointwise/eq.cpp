@@ -1,0 +1,17 @@
+// Elementwise kernels: comparisons.
+#include "kernels/loop/elementwise.h"
+
+namespace openreg::kernels {
+
+namespace {
+
+template <class C>
+struct Equal {
+  bool operator()(C a, C b) const { return a == b; }
+};
+
+const Elementwise<Equal, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kEqual("eq");
+
+} // namespace
+
+} // namespace openreg::kernels

@@ -1,0 +1,145 @@
+// The kernels "lstm_cell" and "gru_cell", and their gradients: all elementwise steps of a recurrent cell at once.
+#include "kernels/sequence/recurrent.h"
+
+#include <cmath>
+
+#include "kernels/image/planes.h"
+#include "kernels/launch/dtype.h"
+#include "kernels/launch/registry.h"
+#include "kernels/math/vector_math.h"
+
+namespace openreg::kernels {
+
+namespace {
+
+/// The sums that go into one sample's gates.
+template <class C>
+class Gates {
+ public:
+  template <class Args>
+  Gates(const Args& args, int64_t row, int64_t gates)
+      : size_(args.size), input_(static_cast<const C*>(args.inputGates) + row * gates * size_),
+        hidden_(static_cast<const C*>(args.hiddenGates) + row * gates * size_),
+        inputBias_(static_cast<const C*>(args.inputBias)), hiddenBias_(static_cast<const C*>(args.hiddenBias)) {}
+
+  C input(int64_t gate, int64_t i) const { return value(input_, inputBias_, gate * size_ + i); }
+  C hidden(int64_t gate, int64_t i) const { return value(hidden_, hiddenBias_, gate * size_ + i); }
+  C both(int64_t gate, int64_t i) const { return input(gate, i) + hidden(gate, i); }
+
+ private:
+  static C value(const C* gates, const C* bias, int64_t at) { return gates[at] + (bias != nullptr ? bias[at] : C(0)); }
+
+  int64_t size_;
+  const C* input_;
+  const C* hidden_;
+  const C* inputBias_;
+  const C* hiddenBias_;
+};
+
+template <class C>
+C* rowOf(void* array, int64_t row, int64_t length) {
+  return static_cast<C*>(array) + row * length;
+}
+
+/// The slope of the sigmoid and of the hyperbolic tangent, by their values.
+template <class C>
+C sigmoidSlope(C y) {
+  return (C(1) - y) * y;
+}
+template <class C>
+C tanhSlope(C y) {
+  return C(1) - y * y;
+}
+
+template <class C>
+struct LstmCell {
+  void operator()(const LstmCellArgs& args, orKernelContext& context) const {
+    const int64_t size = args.size;
+    forEachPlane(context, args.rows, 4 * size, [&](int64_t row) {
+      const Gates<C> gates(args, row, 4);
+      C* kept = rowOf<C>(args.kept, row, 4 * size);
+      for (int64_t i = 0; i < size; ++i) {
+        const C input = kept[i] = math::sigmoid(gates.both(0, i));
+        const C forget = kept[size + i] = math::sigmoid(gates.both(1, i));
+        const C cell = kept[2 * size + i] = std::tanh(gates.both(2, i));
+        const C output = kept[3 * size + i] = math::sigmoid(gates.both(3, i));
+        const C state = forget * rowOf<const C>(args.cell, row, size)[i] + input * cell;
+        rowOf<C>(args.newCell, row, size)[i] = state;
+        rowOf<C>(args.newHidden, row, size)[i] = output * std::tanh(state);
+      }
+    });
+  }
+};
+
+template <class C>
+struct LstmCellBackward {
+  void operator()(const LstmCellBackwardArgs& args, orKernelContext& context) const {
+    const int64_t size = args.size;
+    forEachPlane(context, args.rows, 4 * size, [&](int64_t row) {
+      const C* kept = rowOf<const C>(args.kept, row, 4 * size);
+      C* grads = rowOf<C>(args.gradGates, row, 4 * size);
+      for (int64_t i = 0; i < size; ++i) {
+        const C input = kept[i], forget = kept[size + i], cell = kept[2 * size + i], output = kept[3 * size + i];
+        const C gradHidden = args.gradHidden != nullptr ? rowOf<const C>(args.gradHidden, row, size)[i] : C(0);
+        const C gradCell = args.gradCell != nullptr ? rowOf<const C>(args.gradCell, row, size)[i] : C(0);
+        const C squashed = std::tanh(rowOf<const C>(args.newCell, row, size)[i]);
+        const C grad = gradHidden * output * tanhSlope(squashed) + gradCell;
+        grads[i] = grad * cell * sigmoidSlope(input);
+        grads[size + i] = grad * rowOf<const C>(args.cell, row, size)[i] * sigmoidSlope(forget);
+        grads[2 * size + i] = grad * input * tanhSlope(cell);
+        grads[3 * size + i] = gradHidden * squashed * sigmoidSlope(output);
+        rowOf<C>(args.gradOldCell, row, size)[i] = grad * forget;
+      }
+    });
+  }
+};
+
+template <class C>
+struct GruCell {
+  void operator()(const GruCellArgs& args, orKernelContext& context) const {
+    const int64_t size = args.size;
+    forEachPlane(context, args.rows, 5 * size, [&](int64_t row) {
+      const Gates<C> gates(args, row, 3);
+      C* kept = rowOf<C>(args.kept, row, 5 * size);
+      for (int64_t i = 0; i < size; ++i) {
+        const C reset = kept[i] = math::sigmoid(gates.both(0, i));
+        const C update = kept[size + i] = math::sigmoid(gates.both(1, i));
+        const C part = kept[4 * size + i] = gates.hidden(2, i);
+        const C fresh = kept[2 * size + i] = std::tanh(gates.input(2, i) + reset * part);
+        const C hidden = kept[3 * size + i] = rowOf<const C>(args.hidden, row, size)[i];
+        rowOf<C>(args.newHidden, row, size)[i] = fresh + update * (hidden - fresh);
+      }
+    });
+  }
+};
+
+template <class C>
+struct GruCellBackward {
+  void operator()(const GruCellBackwardArgs& args, orKernelContext& context) const {
+    const int64_t size = args.size;
+    forEachPlane(context, args.rows, 5 * size, [&](int64_t row) {
+      const C* kept = rowOf<const C>(args.kept, row, 5 * size);
+      C* input = rowOf<C>(args.gradInputGates, row, 3 * size);
+      C* hidden = rowOf<C>(args.gradHiddenGates, row, 3 * size);
+      for (int64_t i = 0; i < size; ++i) {
+        const C reset = kept[i], update = kept[size + i], fresh = kept[2 * size + i];
+        const C grad = rowOf<const C>(args.gradHidden, row, size)[i];
+        const C gradFresh = grad * (C(1) - update) * tanhSlope(fresh);
+        input[i] = hidden[i] = gradFresh * kept[4 * size + i] * sigmoidSlope(reset);
+        input[size + i] = hidden[size + i] = grad * (kept[3 * size + i] - fresh) * sigmoidSlope(update);
+        input[2 * size + i] = gradFresh;
+        hidden[2 * size + i] = gradFresh * reset;
+        rowOf<C>(args.gradOldHidden, row, size)[i] = grad * update;
+      }
+    });
+  }
+};
+
+const RegisterTypes<LstmCellArgs, LstmCell, float, double> kLstmCell("lstm_cell");
+const RegisterTypes<LstmCellBackwardArgs, LstmCellBackward, float, double> kLstmCellBackward("lstm_cell_backward");
+const RegisterTypes<GruCellArgs, GruCell, float, double> kGruCell("gru_cell");
+const RegisterTypes<GruCellBackwardArgs, GruCellBackward, float, double> kGruCellBackward("gru_cell_backward");
+
+} // namespace
+
+} // namespace openreg::kernels
