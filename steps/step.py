@@ -23,6 +23,9 @@ from pathlib import Path
 from assemble import ROOT, Ladder, StepError, write
 from regions import RegionError
 
+sys.path.append(str(ROOT / "tools"))
+from progress import watch
+
 TRACE = "Traceback (most recent call last):\n"
 FRAMES = re.compile(r"\A([ \t].*\n)+")
 FOLDERS = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+")
@@ -72,13 +75,17 @@ class Workshop:
         needs = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
         return f"pip install {shlex.join(needs)} && pip install --no-build-isolation ."
 
-    def run(self, command: str | list[str], cwd: Path, site: Path | None = None) -> tuple[int, str]:
-        """Run a program, or a line of shell, on a step; return its exit code and what it printed."""
+    def environment(self, site: Path | None = None) -> dict[str, str]:
+        """Return the variables with which programs run on a step."""
         env = {"PYTHONPATH": str(site or ""), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "80"}
         env |= {"CCACHE_BASEDIR": str(self.root), "CCACHE_NOHASHDIR": "1"}  # steps share what they have in common
         env |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        return os.environ | env
+
+    def run(self, command: str | list[str], cwd: Path, site: Path | None = None) -> tuple[int, str]:
+        """Run a program, or a line of shell, on a step; return its exit code and what it printed."""
         pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        done = subprocess.run(command, shell=isinstance(command, str), cwd=cwd, env=os.environ | env, **pipe)
+        done = subprocess.run(command, shell=isinstance(command, str), cwd=cwd, env=self.environment(site), **pipe)
         return done.returncode, done.stdout
 
     def build(self, index: int) -> float:
@@ -101,8 +108,9 @@ class Workshop:
             configure += [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
         shutil.rmtree(site, ignore_errors=True)
         print(f"building {src.relative_to(self.root)} ...", flush=True)
+        name = f"step {self.ladder.steps[index].number}"
         for command in (configure, ["cmake", "--build", str(build)], ["cmake", "--install", str(build)]):
-            code, output = self.run(command, self.root)
+            code, output = watch(command, name, self.root, self.environment())
             if code:
                 print(output[max(output.find("FAILED:"), 0) :])
                 error = COMPILER_ERROR.search(output)

@@ -6,11 +6,12 @@ The first time pip does it; after that only the libraries are brought up to date
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from importlib import metadata
 from pathlib import Path
+
+from progress import watch
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ("pyproject.toml", "setup.py")  # what pip's installation depends on
@@ -42,11 +43,11 @@ def main() -> None:
     log = ROOT / "build" / "build.log"
     log.parent.mkdir(exist_ok=True)
     print("build: the libraries and the package (a few minutes the first time)", flush=True)
-    with log.open("w") as output:
-        done = subprocess.run(command, cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT, check=False)
-    if done.returncode:
+    failed, output = watch(command, "build", ROOT, env)
+    log.write_text(output)
+    if failed:
         # What the compiler or CMake complained of first; pip and ninja say a lot around it.
-        lines = log.read_text().splitlines()
+        lines = output.splitlines()
         first = next((i for i, line in enumerate(lines) if re.search(r"FAILED:|CMake Error|error:", line)), -40)
         print("\n".join(lines[first:][:40]))
         sys.exit(f"build: failed; all of the output is in {log.relative_to(ROOT)}")

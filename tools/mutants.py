@@ -30,13 +30,15 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from units import Unit, read_units
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "cmake"
 WORK = ROOT / "build" / "mutants"
 PACKAGE = ROOT / "openreg" / "torch_openreg"
 LIST = ROOT / "tests" / "mutants"
 CONTRACT = ROOT / "openreg" / "driver" / "include" / "openreg.h"
-VIRTUAL = [ROOT / "openreg" / "csrc" / "device" / "guard.h", ROOT / "openreg" / "csrc" / "autograd" / "hooks.h"]
+VIRTUAL = [ROOT / "openreg" / "csrc" / "device" / "guard.h", ROOT / "openreg" / "csrc" / "device" / "hooks.h"]
 SECONDS = 60  # for one test, on a busy machine, too
 HANGS = 10  # for one that is to hang
 WORKERS = 2
@@ -168,15 +170,9 @@ def problems(mutants: list[Mutant], complete: bool = True) -> list[str]:
 
 
 @cache
-def compile_commands() -> dict[str, tuple[list[str], str]]:
-    """For each source file the command that compiles it, and the object it makes."""
-    entries = json.loads((BUILD / "compile_commands.json").read_text())
-    commands = {entry["file"]: shlex.split(entry["command"]) for entry in entries}
-    return {
-        str(Path(file).relative_to(ROOT)): (command, command[command.index("-o") + 1])
-        for file, command in commands.items()
-        if Path(file).is_relative_to(ROOT)
-    }
+def units() -> dict[str, Unit]:
+    """For each source file the unit that it is compiled in."""
+    return {str(source.relative_to(ROOT)): unit for unit in read_units(BUILD) for source in unit.sources}
 
 
 @cache
@@ -213,13 +209,12 @@ class Tree:
         if not self.mutant.of_contract:
             self._copy_package()
         self.lib.mkdir(parents=True, exist_ok=True)
-        objects = {source: self._compile(source) for source in self.mutant.sources}
         for folder, library in LIBRARIES.items():
-            mine = {source: made for source, made in objects.items() if source.startswith(folder)}
+            mine = [source for source in self.mutant.sources if source.startswith(folder)]
             if folder == "openreg/":
-                mine = {source: made for source, made in mine.items() if not source.startswith("openreg/csrc")}
+                mine = [source for source in mine if not source.startswith("openreg/csrc")]
             if mine:
-                self._link(library, mine)
+                self._link(library, {unit.object: self._compile(unit) for unit in {units()[source] for source in mine}})
         for program in ("openreg_executor", "executor_python"):  # the driver "process" looks for them beside it
             if self.mutant.of_contract:
                 (self.lib / program).symlink_to(BUILD / "openreg" / "driver" / program)
@@ -256,30 +251,32 @@ class Tree:
             else:
                 os.link(file, copy)
 
-    def _compile(self, source: str) -> Path:
-        """Compiles one file the way build/cmake does, without optimising it."""
-        command, _ = compile_commands()[source]
-        made = self.root / "objects" / f"{source.replace('/', '-')}.o"
+    def _compile(self, unit: Unit) -> Path:
+        """Compiles one unit the way build/cmake does, without optimising it."""
+        source = self.root / (unit.file.name if unit.is_group else unit.file.relative_to(ROOT))
+        if unit.is_group:
+            source.write_text(unit.text({ROOT / name: self.root / name for name in self.mutant.sources}))
+        made = self.root / "objects" / f"{Path(unit.object).name}.o"
         made.parent.mkdir(exist_ok=True)
         words: list[str] = []
-        for word in command:
+        for word in unit.command:
             if word.startswith(("-I", "-iquote")) and word.removeprefix("-I").startswith(str(ROOT / "openreg")):
                 words.append(word.replace(str(ROOT / "openreg"), str(self.sources)))
             words.append(word)
         where = [i for i, word in enumerate(words) if word == "-o"]
         words[where[0] + 1] = str(made)
-        words = [str(self.root / source) if word == str(ROOT / source) else word for word in words]
+        words = [str(source) if word == str(unit.file) else word for word in words]
         words = ["-O0" if word in ("-O2", "-O3") else word for word in words]
         cache = [found] if (found := shutil.which("ccache")) and "ccache" not in words[0] else []
-        call([*cache, *words, "-iquote", str((ROOT / source).parent)], BUILD)
+        call([*cache, *words, "-iquote", str(unit.file.parent)], BUILD)
         return made
 
     def _link(self, library: str, objects: dict[str, Path]) -> None:
         """Links a library with some of its objects replaced."""
-        replaced = {compile_commands()[source][1]: str(made) for source, made in objects.items()}
-        words = [replaced.get(word, word) for word in link_command(library)]
-        if missing := set(replaced.values()) - set(words):
+        words = link_command(library)
+        if missing := objects.keys() - set(words):
             raise Broken(f"{library} is not made of {', '.join(missing)}")
+        words = [str(objects.get(word, word)) for word in words]
         made = self.lib / Path(library).name
         made.unlink(missing_ok=True)  # it may be another name of the real one
         words[words.index("-o") + 1] = str(made)

@@ -4,7 +4,6 @@
 #include "device/device.h"
 
 #include <array>
-#include <limits>
 #include <utility>
 
 namespace openreg {
@@ -13,7 +12,6 @@ namespace {
 // LITERALINCLUDE START: CURRENT STREAM
 // Like the current device, the current stream is each thread's own: the threads of the autograd engine switch it
 // without disturbing anybody. A stream is known by a number on its device; 0, the initial value, is the default stream.
-constexpr size_t kMaxDevices = std::numeric_limits<c10::DeviceIndex>::max() + 1;
 thread_local std::array<c10::StreamId, kMaxDevices> current{};
 
 c10::Stream makeStream(c10::DeviceIndex device, c10::StreamId id) {

@@ -1,8 +1,8 @@
 """Proves that each operator of step 02 is needed: builds the step without it and runs a program that then breaks.
 
 What breaks is recorded in tests/recorded/minimal_set.json and .md, which the chapter shows; OPENREG_RECORD=1 writes
-them anew. A variant is a recompiled file and a link; results are kept in build/minimal until a source changes, and the
-processes of a run share them.
+them anew. A variant is a recompiled group of files and a link; results are kept in build/minimal until a
+source changes, and the processes of a run share them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -28,8 +27,10 @@ RECORDED = ROOT / "tests" / "recorded"
 BUILD = ROOT / "build" / "minimal"
 
 sys.path.insert(0, str(ROOT / "steps"))
+sys.path.append(str(ROOT / "tools"))
 from assemble import Ladder  # noqa: E402
 from step import Workshop  # noqa: E402
+from units import Unit, read_units  # noqa: E402
 
 
 class Registration(NamedTuple):
@@ -128,36 +129,35 @@ class Minimal(Workshop):
         return len(self.ladder.steps) - 1
 
     @functools.cache  # noqa: B019 (one object a session)
-    def ready(self, index: int) -> dict[str, dict[str, str]]:
-        """Build a step; return the commands that compiled libtorch_openreg.so, by source."""
+    def ready(self, index: int) -> list[Unit]:
+        """Build a step; return the units of libtorch_openreg.so."""
         src, built = self.site(index).with_name("src"), self.key(index)
         with locked(built):
             if not built.is_file():
                 self.build(index)
                 built.touch()
-        commands = json.loads((src / "build" / "cmake" / "compile_commands.json").read_text())
-        by_file = {Path(entry["file"]).relative_to(src).as_posix(): entry for entry in commands}
-        return {file: entry for file, entry in by_file.items() if file.startswith("openreg/csrc/")}
+        units = read_units(src / "build" / "cmake")
+        return [unit for unit in units if all(file.is_relative_to(src / "openreg" / "csrc") for file in unit.sources)]
 
     def variant(self, index: int, without: Registration) -> Path:
         """Return the site of a step that lacks one registration."""
-        commands, site = self.ready(index), self.site(index)
+        units, site = self.ready(index), self.site(index)
         folder = site.parent / "variants" / re.sub(r"\W+", "-", without.name)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(site / "torch_openreg", folder / "site" / "torch_openreg")
-        entry = commands[without.file]
-        text = (site.with_name("src") / without.file).read_text()
+        original = site.with_name("src") / without.file
+        text = original.read_text()
         assert without.statement in text
-        source, made = folder / Path(without.file).name, folder / "without.o"
+        source, group, made = folder / original.name, folder / "group.cpp", folder / "without.o"
         source.write_text(text.replace(without.statement, ""))
-        words = shlex.split(entry["command"])
-        original = next(word for word in words if word.endswith(without.file))
-        words[words.index(original)] = str(source)
+        unit = next(unit for unit in units if original in unit.sources)
+        group.write_text(unit.text({original: source}))
+        words = [str(group) if word == str(unit.file) else word for word in unit.command]
         words[words.index("-o") + 1] = str(made)
         words = ["-O0" if word == "-O3" else word for word in words]  # compiles in half the time
         cache = ["ccache"] if shutil.which("ccache") else []
-        self.must([*cache, *words, "-Wno-error"], Path(entry["directory"]))  # what the line used is unused now
-        objects = [made if file == without.file else Path(e["directory"], e["output"]) for file, e in commands.items()]
+        self.must([*cache, *words, "-Wno-error"], unit.folder)  # what the line used is unused now
+        objects = [made if each is unit else each.folder / each.object for each in units]
         lib = folder / "site" / "torch_openreg" / "lib"
         torch_lib = Path(torch.__file__).parent / "lib"
         link = ["c++", "-shared", "-o", str(lib / "libtorch_openreg.so"), *map(str, objects)]

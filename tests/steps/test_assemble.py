@@ -50,6 +50,20 @@ def test_two_stars_find_files_of_all_folders_below(toy: Toy) -> None:
     assert "openreg/csrc/device/a/b/deep.h" in toy.ladder.trees[0]
 
 
+def test_a_pattern_stands_for_what_no_earlier_step_has(toy: Toy) -> None:
+    before = toy.ladder.trees[2].keys()
+    toy.edit("steps/03-memory/step.toml", '"openreg/csrc/memory/**"', '"openreg/csrc/**"')
+    assert toy.ladder.trees[2].keys() == before
+
+
+def test_a_pattern_that_finds_only_what_earlier_steps_have_is_refused(toy: Toy) -> None:
+    toy.edit("steps/03-memory/step.toml", '"openreg/csrc/memory/**"', '"openreg/csrc/stream/*"')
+    with pytest.raises(
+        StepError, match=r"adds 'openreg/csrc/stream/\*', which matches no file that no earlier step has"
+    ):
+        _ = toy.ladder
+
+
 def test_what_builds_leave_behind_is_in_no_tree(toy: Toy) -> None:
     toy.edit(
         "steps/03-memory/step.toml",

@@ -6,10 +6,16 @@
 #include <c10/core/Device.h>
 #include <c10/macros/Export.h>
 
+#include <cstddef>
+#include <limits>
+
 namespace openreg {
 
 /// The type that PyTorch keeps for a backend outside its tree. Python sees it under the name of the rename, "openreg".
 constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
+
+/// As many devices as a c10::DeviceIndex can name.
+constexpr size_t kMaxDevices = std::numeric_limits<c10::DeviceIndex>::max() + 1;
 
 // LITERALINCLUDE START: DEVICE FUNCTIONS
 /**

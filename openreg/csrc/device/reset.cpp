@@ -9,7 +9,7 @@
 
 namespace openreg {
 
-constinit std::array<std::atomic<uint64_t>, std::numeric_limits<c10::DeviceIndex>::max() + 1> resets{};
+constinit std::array<std::atomic<uint64_t>, kMaxDevices> resets{};
 
 namespace {
 

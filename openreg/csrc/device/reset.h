@@ -6,13 +6,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <limits>
 
 namespace openreg {
 
 // LITERALINCLUDE START: LIFE
 /// How often each device has been reset.
-extern std::array<std::atomic<uint64_t>, std::numeric_limits<c10::DeviceIndex>::max() + 1> resets;
+extern std::array<std::atomic<uint64_t>, kMaxDevices> resets;
 
 // LITERALINCLUDE START: LIFE OF
 /**

@@ -15,8 +15,6 @@
 namespace openreg {
 namespace {
 
-const Kernel kRunOp("run_op");
-
 // LITERALINCLUDE START: RUN OP LAUNCH
 /// What the arguments of a launch of "run_op" start with; pointer and size of each storage follow, then text.
 struct Head {
@@ -40,7 +38,7 @@ struct Arguments {
 } // namespace
 
 bool hasRunOp(c10::DeviceIndex device) {
-  return kRunOp.find(device) != nullptr;
+  return kernel<"run_op">.find(device) != nullptr;
 }
 
 void launchRunOp(
@@ -65,7 +63,7 @@ void launchRunOp(
     pointers.push_back(kernels::contiguousPointer(at, orAccessRead | orAccessWrite, memory.bytes));
   }
   std::memcpy(args.bytes.data() + textAt, call.bytes().data(), call.bytes().size());
-  launch(kRunOp, reply.device().index(), args, pointers, size);
+  launch(kernel<"run_op">, reply.device().index(), args, pointers, size);
 }
 
 void checkReply(const c10::OperatorName& op, c10::Device device, ReplyReader& reply) {

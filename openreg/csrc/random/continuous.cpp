@@ -1,4 +1,5 @@
 // Operators that fill a tensor with real numbers: uniform_, normal_, log_normal_, exponential_, cauchy_.
+#include "ops/structured/plain.h"
 #include "random/draw.h"
 
 #include <ATen/Dispatch.h>
@@ -44,7 +45,6 @@ double largestBelow(double to, double from) {
 
 // NOLINTBEGIN(performance-unnecessary-value-param): the signatures are PyTorch's.
 void uniformKernel(at::TensorIteratorBase& iter, double from, double to, OptionalGenerator generator) {
-  static const KernelFamily family("uniform");
   kernels::UniformParameters parameters{};
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, iter.dtype(0), "uniform", [&] {
     parameters.from = static_cast<double>(static_cast<scalar_t>(from));
@@ -52,34 +52,30 @@ void uniformKernel(at::TensorIteratorBase& iter, double from, double to, Optiona
     parameters.last = largestBelow<scalar_t>(parameters.to, parameters.from);
     parameters.digits = std::numeric_limits<scalar_t>::digits;
   });
-  drawReal(family, iter.tensor_base(0), generator, parameters);
+  drawReal(kernelFamily<"uniform">, iter.tensor_base(0), generator, parameters);
 }
 
 // LITERALINCLUDE START: NORMAL STUB
 void normalKernel(const at::TensorBase& self, double mean, double std, OptionalGenerator generator) {
-  static const KernelFamily family("normal");
-  drawReal(family, self, generator, kernels::NormalParameters{{}, mean, std});
+  drawReal(kernelFamily<"normal">, self, generator, kernels::NormalParameters{{}, mean, std});
 }
 // LITERALINCLUDE END: NORMAL STUB
 
 void logNormalKernel(at::TensorIteratorBase& iter, double mean, double std, OptionalGenerator generator) {
-  static const KernelFamily family("log_normal");
-  drawReal(family, iter.tensor_base(0), generator, kernels::NormalParameters{{}, mean, std});
+  drawReal(kernelFamily<"log_normal">, iter.tensor_base(0), generator, kernels::NormalParameters{{}, mean, std});
 }
 
 void exponentialKernel(at::TensorIteratorBase& iter, double lambda, OptionalGenerator generator) {
-  static const KernelFamily family("exponential");
   TORCH_CHECK(
       at::isFloatingType(iter.dtype(0)),
       "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
       "specified ",
       iter.dtype(0));
-  drawReal(family, iter.tensor_base(0), generator, kernels::ExponentialParameters{{}, lambda});
+  drawReal(kernelFamily<"exponential">, iter.tensor_base(0), generator, kernels::ExponentialParameters{{}, lambda});
 }
 
 void cauchyKernel(at::TensorIteratorBase& iter, double median, double sigma, OptionalGenerator generator) {
-  static const KernelFamily family("cauchy");
-  drawReal(family, iter.tensor_base(0), generator, kernels::CauchyParameters{{}, median, sigma});
+  drawReal(kernelFamily<"cauchy">, iter.tensor_base(0), generator, kernels::CauchyParameters{{}, median, sigma});
 }
 
 // NOLINTEND(performance-unnecessary-value-param)
@@ -100,14 +96,16 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   using at::Tensor;
   using at::native::normal;
   using at::native::normal_out;
-  m.impl("normal.Tensor_float", static_cast<Tensor (*)(const Tensor&, double, Optional)>(normal));
-  m.impl("normal.float_Tensor", static_cast<Tensor (*)(double, const Tensor&, Optional)>(normal));
-  m.impl("normal.Tensor_Tensor", static_cast<Tensor (*)(const Tensor&, const Tensor&, Optional)>(normal));
-  m.impl("normal.Tensor_float_out", static_cast<Tensor& (*)(const Tensor&, double, Optional, Tensor&)>(normal_out));
-  m.impl("normal.float_Tensor_out", static_cast<Tensor& (*)(double, const Tensor&, Optional, Tensor&)>(normal_out));
-  m.impl(
+  implPlain<"normal.Tensor_float", static_cast<Tensor (*)(const Tensor&, double, Optional)>(normal)>(m);
+  implPlain<"normal.float_Tensor", static_cast<Tensor (*)(double, const Tensor&, Optional)>(normal)>(m);
+  implPlain<"normal.Tensor_Tensor", static_cast<Tensor (*)(const Tensor&, const Tensor&, Optional)>(normal)>(m);
+  implPlain<"normal.Tensor_float_out", static_cast<Tensor& (*)(const Tensor&, double, Optional, Tensor&)>(normal_out)>(
+      m);
+  implPlain<"normal.float_Tensor_out", static_cast<Tensor& (*)(double, const Tensor&, Optional, Tensor&)>(normal_out)>(
+      m);
+  implPlain<
       "normal.Tensor_Tensor_out",
-      static_cast<Tensor& (*)(const Tensor&, const Tensor&, Optional, Tensor&)>(normal_out));
+      static_cast<Tensor& (*)(const Tensor&, const Tensor&, Optional, Tensor&)>(normal_out)>(m);
 }
 
 } // namespace

@@ -21,10 +21,9 @@ void checkNotComplex(const char* op, at::ScalarType type) {
 /// Fills a tensor of any real type with `count` integers from `from` on.
 void drawIntegers(
     const at::TensorIteratorBase& nullary, int64_t from, uint64_t count, const OptionalGenerator& generator) {
-  static const KernelFamily family("random");
   checkNotComplex("random", nullary.dtype(0));
   const auto iter = inLogicalOrder({nullary.tensor_base(0)});
-  draw(family, at::kLong, 64, iter, generator, kernels::IntegersParameters{{}, from, count});
+  draw(kernelFamily<"random">, at::kLong, 64, iter, generator, kernels::IntegersParameters{{}, from, count});
 }
 
 // NOLINTBEGIN(performance-unnecessary-value-param): the signatures are PyTorch's.
@@ -77,31 +76,28 @@ void randomKernel(at::TensorIteratorBase& iter, OptionalGenerator generator) {
 }
 
 void geometricKernel(at::TensorIteratorBase& nullary, double p, OptionalGenerator generator) {
-  static const KernelFamily family("geometric");
   const auto type = nullary.dtype(0);
   TORCH_CHECK_NOT_IMPLEMENTED(
       !at::isComplexType(type) && type != at::kBool, "\"geometric\" not implemented for '", type, "'");
   const auto iter = inLogicalOrder({nullary.tensor_base(0)});
-  draw(family, at::kDouble, 64, iter, generator, kernels::GeometricParameters{{}, p});
+  draw(kernelFamily<"geometric">, at::kDouble, 64, iter, generator, kernels::GeometricParameters{{}, p});
 }
 
 void bernoulliScalarKernel(const at::TensorBase& self, double p, OptionalGenerator generator) {
-  static const KernelFamily family("bernoulli");
   checkNotComplex("bernoulli", self.scalar_type());
   const auto iter = inLogicalOrder({self});
-  draw(family, at::kFloat, 32, iter, generator, kernels::BernoulliParameters{{}, p});
+  draw(kernelFamily<"bernoulli">, at::kFloat, 32, iter, generator, kernels::BernoulliParameters{{}, p});
 }
 
 // LITERALINCLUDE START: BERNOULLI TENSOR
 void bernoulliTensorKernel(const at::TensorBase& self, const at::TensorBase& p, OptionalGenerator generator) {
-  static const KernelFamily family("bernoulli_tensor");
   checkNotComplex("bernoulli", self.scalar_type());
   TORCH_CHECK_NOT_IMPLEMENTED(
       at::isFloatingType(p.scalar_type()), "\"bernoulli\" not implemented for probabilities of type '", p.scalar_type(),
       "'");
   // Whether they are between 0 and 1 only the device can see; it says so later.
   const auto iter = inLogicalOrder({self}, {p.dim() == 0 ? at::Tensor(p) : at::Tensor(p).expand(self.sizes())});
-  draw(family, at::kFloat, 32, iter, generator, kernels::BernoulliTensorParameters{});
+  draw(kernelFamily<"bernoulli_tensor">, at::kFloat, 32, iter, generator, kernels::BernoulliTensorParameters{});
 }
 // LITERALINCLUDE END: BERNOULLI TENSOR
 

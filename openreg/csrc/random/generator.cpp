@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
 #include <mutex>
 
 namespace openreg {
@@ -81,7 +80,7 @@ const at::Generator& defaultGenerator(c10::DeviceIndex device) {
     at::Generator generator;
   };
   // Never destroyed: Python objects, and tensors' backward functions, may hold generators to the very end.
-  static auto& defaults = *new std::array<Default, std::numeric_limits<c10::DeviceIndex>::max() + 1>;
+  static auto& defaults = *new std::array<Default, kMaxDevices>;
   const auto index = resolveIndex({kDeviceType, device});
   auto& slot = defaults[index];
   std::call_once(slot.made, [&] {

@@ -1,6 +1,7 @@
 // multinomial: indices of categories, by their weights.
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel.h"
+#include "ops/structured/plain.h"
 #include "random/generator.h"
 
 #include <ATen/core/Tensor.h>
@@ -41,7 +42,6 @@ at::Tensor& multinomialOut(
     bool replacement,
     std::optional<at::Generator> generator,
     at::Tensor& result) {
-  static const Kernel kernel("multinomial");
   checkMultinomial(self, samples, replacement, result);
   const auto device = self.device().index();
   auto& source = generatorFor(generator, device);
@@ -88,7 +88,7 @@ at::Tensor& multinomialOut(
       kernels::contiguousPointer(offsetof(Args, workspace), kBoth, workspace.nbytes()),
       kernels::contiguousPointer(offsetof(Args, order), kBoth, order.nbytes()),
   };
-  launch(kernel, device, args, pointers);
+  launch(kernel<"multinomial">, device, args, pointers);
   return result;
 }
 // LITERALINCLUDE END: MULTINOMIAL
@@ -102,8 +102,8 @@ multinomial(const at::Tensor& self, int64_t samples, bool replacement, std::opti
 // NOLINTEND(performance-unnecessary-value-param)
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("multinomial", multinomial);
-  m.impl("multinomial.out", multinomialOut);
+  implPlain<"multinomial", multinomial>(m);
+  implPlain<"multinomial.out", multinomialOut>(m);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // randperm: the first integers in random order.
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel.h"
+#include "ops/structured/plain.h"
 #include "random/generator.h"
 
 #include <ATen/core/Tensor.h>
@@ -17,7 +18,6 @@ namespace {
 
 // NOLINTBEGIN(performance-unnecessary-value-param): the signatures are PyTorch's.
 at::Tensor& randpermOut(int64_t n, std::optional<at::Generator> generator, at::Tensor& result) {
-  static const Kernel kernel("permutation");
   TORCH_CHECK(n >= 0, "n must be non-negative, got ", n);
   at::native::check_supported_max_int_with_precision(n, at::empty({0}, result.options().device(at::kCPU)));
   const auto type = result.scalar_type();
@@ -38,14 +38,14 @@ at::Tensor& randpermOut(int64_t n, std::optional<at::Generator> generator, at::T
   const std::array pointers = {kernels::stridedPointer(
       offsetof(kernels::PermutationArgs, out), orAccessRead | orAccessWrite, 1, &args.count, &args.stride,
       result.element_size())};
-  launch(kernel, device, args, pointers);
+  launch(kernel<"permutation">, device, args, pointers);
   return result;
 }
 
 // NOLINTEND(performance-unnecessary-value-param)
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("randperm.generator_out", randpermOut);
+  implPlain<"randperm.generator_out", randpermOut>(m);
 }
 
 } // namespace

@@ -6,7 +6,6 @@
 #include "stream/pool.h"
 
 #include <array>
-#include <limits>
 #include <utility>
 
 namespace openreg {
@@ -21,7 +20,6 @@ struct Current {
   uint64_t life = 0;           // of the device, when the stream was made current
 };
 
-constexpr size_t kMaxDevices = std::numeric_limits<c10::DeviceIndex>::max() + 1;
 // Constant to begin with and without a destructor: nothing has to run when a thread starts or ends.
 constinit thread_local std::array<Current, kMaxDevices> current{};
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <limits>
 #include <mutex>
 
 namespace openreg {
@@ -19,7 +18,6 @@ namespace {
 // LITERALINCLUDE START: STREAM NUMBERS
 constexpr int kStreams = 32;   // of each device and priority, as many as CUDA's backend has
 constexpr int kPriorities = 4; // that we tell apart; a device may have fewer
-constexpr size_t kMaxDevices = std::numeric_limits<c10::DeviceIndex>::max() + 1;
 
 // 0 is the default stream. 1 to 32 are the streams of the lowest priority, 33 to 64 those of the next, and so on.
 constexpr c10::StreamId makeId(int level, int index) {

@@ -1,6 +1,7 @@
 // Activation functions.
 #include "ops/pointwise/elementwise_stub.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/native/Activation.h>
 #include <ATen/native/UnaryOps.h>
@@ -27,16 +28,12 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kGelu("gelu");
-const KernelFamily kGeluTanh("gelu_tanh");
-const KernelFamily kLogSigmoid("log_sigmoid");
-
 // LITERALINCLUDE START: GELU
 // Of PyTorch's own class only the meta function fits: its impl may hand the memory to a library for the CPU.
 struct Gelu : at::meta::structured_gelu {
   void impl(const at::Tensor&, std::string_view approximate, const at::Tensor&) {
     const bool isTanh = at::native::get_gelutype_enum(approximate) == at::native::GeluType::Tanh;
-    launchElementwise(isTanh ? kGeluTanh : kGelu, *this);
+    launchElementwise(isTanh ? kernelFamily<"gelu_tanh"> : kernelFamily<"gelu">, *this);
   }
 };
 
@@ -44,7 +41,7 @@ struct Gelu : at::meta::structured_gelu {
 
 at::Tensor& logSigmoidInto(const at::Tensor& self, at::Tensor& output) {
   auto iter = at::TensorIterator::unary_op(output, self);
-  launchElementwise(kLogSigmoid, iter);
+  launchElementwise(kernelFamily<"log_sigmoid">, iter);
   return output;
 }
 
@@ -89,10 +86,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("hardswish.out", at::native::hardswish_out);
   m.impl("log_sigmoid_forward", logSigmoidForward);
   m.impl("log_sigmoid_forward.output", logSigmoidForwardOut);
-  m.impl("logit", at::native::logit);
-  m.impl("logit_", at::native::logit_);
-  m.impl("logit.out", at::native::logit_out);
-  m.impl("_prelu_kernel", at::native::_prelu_kernel);
+  implPlain<"logit", at::native::logit>(m);
+  implPlain<"logit_", at::native::logit_>(m);
+  implPlain<"logit.out", at::native::logit_out>(m);
+  implPlain<"_prelu_kernel", at::native::_prelu_kernel>(m);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // Gradients of activation functions.
 #include "ops/pointwise/elementwise_stub.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Activation.h>
@@ -26,19 +27,11 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kGelu("gelu_backward");
-const KernelFamily kGeluTanh("gelu_tanh_backward");
-const KernelFamily kLogSigmoid("log_sigmoid_backward");
-const KernelFamily kPrelu("prelu_backward");
-const KernelFamily kPreluWeight("prelu_weight_backward");
-const KernelFamily kGlu("glu");
-const KernelFamily kGluSecond("glu_backward");
-
 // Of PyTorch's own class only the meta function fits: its impl may hand the memory to a library for the CPU.
 struct GeluBackward : at::meta::structured_gelu_backward {
   void impl(const at::Tensor&, const at::Tensor&, std::string_view approximate, const at::Tensor&) {
     const bool isTanh = at::native::get_gelutype_enum(approximate) == at::native::GeluType::Tanh;
-    launchElementwise(isTanh ? kGeluTanh : kGelu, *this);
+    launchElementwise(isTanh ? kernelFamily<"gelu_tanh_backward"> : kernelFamily<"gelu_backward">, *this);
   }
 };
 
@@ -56,7 +49,7 @@ void launchInto(const KernelFamily& kernels, at::Tensor& output, std::initialize
 
 at::Tensor& logSigmoidBackwardOut(
     const at::Tensor& grad, const at::Tensor& self, const at::Tensor& /*buffer*/, at::Tensor& gradInput) {
-  launchInto(kLogSigmoid, gradInput, {grad, self});
+  launchInto(kernelFamily<"log_sigmoid_backward">, gradInput, {grad, self});
   return gradInput;
 }
 
@@ -69,8 +62,8 @@ std::tuple<at::Tensor, at::Tensor>
 preluBackward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight) {
   at::Tensor gradSelf;
   at::Tensor gradWeight;
-  launchInto(kPrelu, gradSelf, {self, weight, grad});
-  launchInto(kPreluWeight, gradWeight, {self, grad});
+  launchInto(kernelFamily<"prelu_backward">, gradSelf, {self, weight, grad});
+  launchInto(kernelFamily<"prelu_weight_backward">, gradWeight, {self, grad});
   return {gradSelf, gradWeight};
 }
 
@@ -85,8 +78,8 @@ at::Tensor& gluBackwardOut(const at::Tensor& grad, const at::Tensor& self, int64
   const auto second = input.narrow(wrapped, size / 2, size / 2);
   auto gradFirst = gradInput.narrow(wrapped, 0, size / 2);
   auto gradSecond = gradInput.narrow(wrapped, size / 2, size / 2);
-  launchInto(kGlu, gradFirst, {seed, second});
-  launchInto(kGluSecond, gradSecond, {seed, first, second});
+  launchInto(kernelFamily<"glu">, gradFirst, {seed, second});
+  launchInto(kernelFamily<"glu_backward">, gradSecond, {seed, first, second});
   return gradInput;
 }
 
@@ -107,15 +100,15 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_sigmoid_backward_out>>(m, "sigmoid_backward", {"", "grad_input"});
   implForms<Structured<at::native::structured_tanh_backward_out>>(m, "tanh_backward", {"", "grad_input"});
   implForms<Structured<at::native::structured_logit_backward_out>>(m, "logit_backward", {"", "grad_input"});
-  m.impl("hardtanh_backward", at::native::hardtanh_backward);
-  m.impl("hardtanh_backward.grad_input", at::native::hardtanh_backward_out);
-  m.impl("hardswish_backward", at::native::hardswish_backward);
-  m.impl("mish_backward", at::native::mish_backward);
-  m.impl("log_sigmoid_backward", logSigmoidBackward);
-  m.impl("log_sigmoid_backward.grad_input", logSigmoidBackwardOut);
-  m.impl("_prelu_kernel_backward", preluBackward);
-  m.impl("glu_backward", gluBackward);
-  m.impl("glu_backward.grad_input", gluBackwardOut);
+  implPlain<"hardtanh_backward", at::native::hardtanh_backward>(m);
+  implPlain<"hardtanh_backward.grad_input", at::native::hardtanh_backward_out>(m);
+  implPlain<"hardswish_backward", at::native::hardswish_backward>(m);
+  implPlain<"mish_backward", at::native::mish_backward>(m);
+  implPlain<"log_sigmoid_backward", logSigmoidBackward>(m);
+  implPlain<"log_sigmoid_backward.grad_input", logSigmoidBackwardOut>(m);
+  implPlain<"_prelu_kernel_backward", preluBackward>(m);
+  implPlain<"glu_backward", gluBackward>(m);
+  implPlain<"glu_backward.grad_input", gluBackwardOut>(m);
 }
 
 } // namespace

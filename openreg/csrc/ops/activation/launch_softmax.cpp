@@ -2,12 +2,12 @@
 #include "ops/activation/launch_softmax.h"
 
 #include "ops/launch/dtype.h"
+#include "ops/structured/contiguous_output.h"
 
 #include <kernels/activation/softmax.h>
 #include <kernels/launch/pointers.h>
 
 #include <ATen/WrapDimUtils.h>
-#include <ATen/ops/empty_like.h>
 
 namespace openreg {
 
@@ -20,7 +20,8 @@ void launchSoftmax(
   }
   const auto dense = input.contiguous();
   const auto denseGrad = grad.defined() ? grad.contiguous() : grad;
-  auto result = out.is_contiguous() ? out : at::empty_like(out, at::MemoryFormat::Contiguous);
+  const ContiguousOutput output(out);
+  const auto& result = output.tensor();
   static constexpr std::array<int64_t, 1> kOne = {1};
   const auto sizes = input.dim() == 0 ? at::IntArrayRef(kOne) : input.sizes();
   const auto at = static_cast<size_t>(c10::maybe_wrap_dim(dim, input.dim()));
@@ -44,9 +45,7 @@ void launchSoftmax(
     pointers[2].extent = denseGrad.nbytes();
   }
   launch(kernel, out.device().index(), args, pointers);
-  if (!result.is_same(out)) {
-    out.copy_(result);
-  }
+  output.finish();
 }
 // LITERALINCLUDE END: LAUNCH SOFTMAX
 

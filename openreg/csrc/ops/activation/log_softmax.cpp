@@ -9,24 +9,21 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kLogSoftmax("log_softmax");
-const KernelFamily kLogSoftmaxBackward("log_softmax_backward");
-
 struct LogSoftmaxImpl : at::meta::structured__log_softmax {
   void impl(const at::Tensor& self, int64_t dim, bool /*half_to_float*/, const at::Tensor& out) {
-    launchSoftmax(kLogSoftmax, out, self, {}, dim);
+    launchSoftmax(kernelFamily<"log_softmax">, out, self, {}, dim);
   }
 };
 
 struct LogSoftmaxBackwardImpl : at::meta::structured__log_softmax_backward_data {
   void
   impl(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType /*input*/, const at::Tensor& out) {
-    launchSoftmax(kLogSoftmaxBackward, out, output, grad, dim);
+    launchSoftmax(kernelFamily<"log_softmax_backward">, out, output, grad, dim);
   }
 };
 
-using LogSoftmax = Structured<LogSoftmaxImpl, "aten::_log_softmax.out">;
-using LogSoftmaxBackward = Structured<LogSoftmaxBackwardImpl, "aten::_log_softmax_backward_data.out">;
+using LogSoftmax = Structured<LogSoftmaxImpl, "_log_softmax.out">;
+using LogSoftmaxBackward = Structured<LogSoftmaxBackwardImpl, "_log_softmax_backward_data.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_log_softmax", LogSoftmax::functional);

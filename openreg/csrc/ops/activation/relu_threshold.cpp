@@ -13,19 +13,16 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kClampMin("clamp_min");
-const KernelFamily kThreshold("threshold");
-
 // The stub's signature takes the number by value.
 void clampMinKernel(at::TensorIteratorBase& iter, c10::Scalar min) { // NOLINT(performance-unnecessary-value-param)
-  launchElementwise(kClampMin, iter, {min});                         // NOLINT(performance-unnecessary-value-param)
+  launchElementwise(kernelFamily<"clamp_min">, iter, {min});         // NOLINT(performance-unnecessary-value-param)
 }
 void thresholdKernel(at::TensorIteratorBase& iter, const c10::Scalar& threshold, const c10::Scalar& value) {
-  launchElementwise(kThreshold, iter, {threshold, value});
+  launchElementwise(kernelFamily<"threshold">, iter, {threshold, value});
 }
 
 // LITERALINCLUDE START: REGISTER ACTIVATION
-using ClampMin = Structured<at::native::structured_clamp_min_out, "aten::clamp_min.out">;
+using ClampMin = Structured<at::native::structured_clamp_min_out, "clamp_min.out">;
 using Threshold = Structured<at::native::structured_threshold_out>;
 using ThresholdBackward = Structured<at::native::structured_threshold_backward_out>;
 

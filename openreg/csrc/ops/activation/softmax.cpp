@@ -9,25 +9,22 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kSoftmax("softmax");
-const KernelFamily kSoftmaxBackward("softmax_backward");
-
 struct Softmax : at::meta::structured__softmax {
   void impl(const at::Tensor& self, int64_t dim, bool /*halfToFloat*/, const at::Tensor& out) {
-    launchSoftmax(kSoftmax, out, self, {}, dim);
+    launchSoftmax(kernelFamily<"softmax">, out, self, {}, dim);
   }
 };
 
 struct SoftmaxBackward : at::meta::structured__softmax_backward_data {
   void
   impl(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType /*input*/, const at::Tensor& out) {
-    launchSoftmax(kSoftmaxBackward, out, output, grad, dim);
+    launchSoftmax(kernelFamily<"softmax_backward">, out, output, grad, dim);
   }
 };
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<Softmax, "aten::_softmax.out">>(m, "_softmax");
-  implForms<Structured<SoftmaxBackward, "aten::_softmax_backward_data.out">>(m, "_softmax_backward_data", {"", "out"});
+  implForms<Structured<Softmax, "_softmax.out">>(m, "_softmax");
+  implForms<Structured<SoftmaxBackward, "_softmax_backward_data.out">>(m, "_softmax_backward_data", {"", "out"});
 }
 
 } // namespace

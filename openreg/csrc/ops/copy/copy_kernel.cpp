@@ -12,12 +12,11 @@ namespace openreg {
 namespace {
 
 // LITERALINCLUDE START: HAS COPY KERNEL
-const Kernel copyKernel("copy");
 
 } // namespace
 
 bool hasCopyKernel(c10::DeviceIndex device) {
-  return copyKernel.find(device) != nullptr;
+  return kernel<"copy">.find(device) != nullptr;
 }
 // LITERALINCLUDE END: HAS COPY KERNEL
 
@@ -46,7 +45,7 @@ void launchCopy(const at::Tensor& src, const at::Tensor& dst) {
       kernels::stridedPointer(
           offsetof(kernels::CopyArgs, src), orAccessRead, dims, args.sizes, args.srcStrides, args.elementSize),
   };
-  launch(copyKernel, dst.device().index(), args, pointers);
+  launch(kernel<"copy">, dst.device().index(), args, pointers);
 }
 // LITERALINCLUDE END: LAUNCH COPY
 

@@ -11,13 +11,12 @@ namespace openreg {
 namespace {
 
 // LITERALINCLUDE START: CAST
-const KernelFamily kCast("cast");
-const KernelFamily kConjugate("conj");
-const KernelFamily kNegate("neg");
 
 /// What changes the type of the elements, or what the conjugate and negative bits say about them.
 const KernelFamily& castFamily(const at::Tensor& src, const at::Tensor& dst) {
-  return src.is_conj() != dst.is_conj() ? kConjugate : src.is_neg() != dst.is_neg() ? kNegate : kCast;
+  return src.is_conj() != dst.is_conj() ? kernelFamily<"conj">
+         : src.is_neg() != dst.is_neg() ? kernelFamily<"neg">
+                                        : kernelFamily<"cast">;
 }
 
 bool canCast(const at::Tensor& src, const at::Tensor& dst) {

@@ -14,8 +14,6 @@
 namespace openreg {
 namespace {
 
-const Kernel kFill("fill");
-
 // LITERALINCLUDE START: FILL
 /// The value as the bytes of one element.
 void putElement(unsigned char (&bytes)[16], const at::Scalar& value, at::ScalarType type) {
@@ -51,7 +49,7 @@ at::Tensor& fill(at::Tensor& self, const at::Scalar& value) {
   const std::array pointers = {kernels::stridedPointer(
       offsetof(kernels::FillArgs, dst), orAccessWrite, static_cast<int>(args.dims), args.sizes, args.strides,
       args.elementSize)};
-  launch(kFill, self.device().index(), args, pointers);
+  launch(kernel<"fill">, self.device().index(), args, pointers);
   return self;
 }
 // LITERALINCLUDE END: FILL

@@ -10,14 +10,13 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kKaiser("kaiser_window");
-
 void kaiserKernel(at::TensorIteratorBase& iter, int64_t length, double beta) {
   // A parameter must be a number of the type that is computed in; so large a beta makes no difference.
   const double most =
       iter.common_dtype() == at::kDouble ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
   launchElementwise(
-      kKaiser, iter, {2.0 / static_cast<double>(length - 1), std::isinf(beta) ? beta : std::clamp(beta, -most, most)});
+      kernelFamily<"kaiser_window">, iter,
+      {2.0 / static_cast<double>(length - 1), std::isinf(beta) ? beta : std::clamp(beta, -most, most)});
 }
 
 } // namespace

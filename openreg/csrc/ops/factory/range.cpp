@@ -2,6 +2,8 @@
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel_family.h"
 #include "ops/launch/scalar.h"
+#include "ops/structured/contiguous_output.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/factory/range.h>
 #include <kernels/launch/pointers.h>
@@ -21,10 +23,6 @@ namespace {
 
 using kernels::RangeArgs;
 
-const KernelFamily kArange("arange");
-const KernelFamily kLinspace("linspace");
-const KernelFamily kLogspace("logspace");
-
 /// @param out Contiguous. @param type What is computed in.
 void launchRange(const KernelFamily& family, RangeArgs args, const at::TensorBase& out, at::ScalarType type) {
   const auto device = out.device().index();
@@ -42,9 +40,9 @@ void launchArange(const at::TensorBase& out, const at::Scalar& start, const at::
   // What adds up over many steps is computed in the widest type of its kind.
   const auto type = at::isIntegralType(out.scalar_type(), true) ? at::kLong : at::kDouble;
   RangeArgs args{};
-  putScalar(args.start, start, kernelDType(type, kArange.name()));
-  putScalar(args.step, step, kernelDType(type, kArange.name()));
-  launchRange(kArange, args, out, type);
+  putScalar(args.start, start, kernelDType(type, kernelFamily<"arange">.name()));
+  putScalar(args.step, step, kernelDType(type, kernelFamily<"arange">.name()));
+  launchRange(kernelFamily<"arange">, args, out, type);
 }
 
 void arangeKernel(
@@ -68,19 +66,7 @@ RangeArgs describe(
 
 void linspaceKernel(at::TensorIterator& iter, const at::Scalar& start, const at::Scalar& end, int64_t /*steps*/) {
   const auto& out = iter.tensor(0);
-  launchRange(kLinspace, describe(kLinspace, out, start, end, 0), out, out.scalar_type());
-}
-
-/// Computes in `out`, or, if it has gaps, in what is then copied to it.
-template <class Use>
-at::Tensor& withContiguous(at::Tensor& out, Use use) {
-  if (out.is_contiguous()) {
-    use(out);
-    return out;
-  }
-  const auto made = at::empty(out.sizes(), out.options(), at::MemoryFormat::Contiguous);
-  use(made);
-  return out.copy_(made);
+  launchRange(kernelFamily<"linspace">, describe(kernelFamily<"linspace">, out, start, end, 0), out, out.scalar_type());
 }
 
 at::Tensor& logspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base, at::Tensor& out) {
@@ -88,9 +74,12 @@ at::Tensor& logspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t 
   if (out.numel() != steps) {
     at::native::resize_output(out, {steps});
   }
-  return withContiguous(out, [&](const at::Tensor& made) {
-    launchRange(kLogspace, describe(kLogspace, made, start, end, base), made, made.scalar_type());
-  });
+  const ContiguousOutput output(out);
+  const auto& made = output.tensor();
+  launchRange(
+      kernelFamily<"logspace">, describe(kernelFamily<"logspace">, made, start, end, base), made, made.scalar_type());
+  output.finish();
+  return out;
 }
 
 at::Tensor& rangeOut(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out) {
@@ -104,16 +93,20 @@ at::Tensor& rangeOut(const at::Scalar& start, const at::Scalar& end, const at::S
   if (out.numel() != count) {
     out.resize_({count});
   }
-  return withContiguous(out, [&](const at::Tensor& made) { launchArange(made, start, step); });
+  const ContiguousOutput output(out);
+  const auto& made = output.tensor();
+  launchArange(made, start, step);
+  output.finish();
+  return out;
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   using Numbers = at::Tensor& (*)(const at::Scalar&, const at::Scalar&, const at::Scalar&, at::Tensor&);
   using Spaced = at::Tensor& (*)(const at::Scalar&, const at::Scalar&, int64_t, at::Tensor&);
-  m.impl("arange.start_out", static_cast<Numbers>(at::native::arange_out));
-  m.impl("linspace.out", static_cast<Spaced>(at::native::linspace_out));
-  m.impl("logspace.out", logspaceOut);
-  m.impl("range.out", rangeOut);
+  implPlain<"arange.start_out", static_cast<Numbers>(at::native::arange_out)>(m);
+  implPlain<"linspace.out", static_cast<Spaced>(at::native::linspace_out)>(m);
+  implPlain<"logspace.out", logspaceOut>(m);
+  implPlain<"range.out", rangeOut>(m);
 }
 
 } // namespace

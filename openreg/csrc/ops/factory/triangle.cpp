@@ -1,6 +1,7 @@
 // tril, triu, the indices of triangles, and eye.
 #include "ops/launch/kernel.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/factory/triangle.h>
 #include <kernels/launch/pointers.h>
@@ -13,9 +14,6 @@
 
 namespace openreg {
 namespace {
-
-const Kernel kTriangle("triangle");
-const Kernel kTriangleIndices("triangle_indices");
 
 void launchTriangle(const at::Tensor& self, int64_t diagonal, bool upper, const at::Tensor& out) {
   if (self.numel() == 0) {
@@ -41,7 +39,7 @@ void launchTriangle(const at::Tensor& self, int64_t diagonal, bool upper, const 
       kernels::stridedPointer(
           offsetof(kernels::TriangleArgs, in), orAccessRead, args.dims, args.sizes, args.inStrides, args.elementSize),
   };
-  launch(kTriangle, self.device().index(), args, pointers);
+  launch(kernel<"triangle">, self.device().index(), args, pointers);
 }
 
 struct TrilImpl : at::meta::structured_tril {
@@ -83,7 +81,7 @@ at::Tensor triangleIndices(
   const std::array pointers = {
       kernels::contiguousPointer(offsetof(kernels::TriangleIndicesArgs, out), orAccessWrite, out.nbytes())};
   if (args.count > 0) {
-    launch(kTriangleIndices, out.device().index(), args, pointers);
+    launch(kernel<"triangle_indices">, out.device().index(), args, pointers);
   }
   return out;
 }
@@ -123,12 +121,12 @@ at::Tensor& eyeOut(int64_t rows, at::Tensor& out) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<TrilImpl, "aten::tril.out">>(m, "tril");
-  implForms<Structured<TriuImpl, "aten::triu.out">>(m, "triu");
-  m.impl("tril_indices", trilIndices);
-  m.impl("triu_indices", triuIndices);
-  m.impl("eye.out", eyeOut);
-  m.impl("eye.m_out", eyeRectangleOut);
+  implForms<Structured<TrilImpl, "tril.out">>(m, "tril");
+  implForms<Structured<TriuImpl, "triu.out">>(m, "triu");
+  implPlain<"tril_indices", trilIndices>(m);
+  implPlain<"triu_indices", triuIndices>(m);
+  implPlain<"eye.out", eyeOut>(m);
+  implPlain<"eye.m_out", eyeRectangleOut>(m);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Pooling to a size, by averages.
 #include "ops/image/pooling.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <ATen/native/AdaptivePooling.h>
@@ -10,9 +11,6 @@
 
 namespace openreg {
 namespace {
-
-const KernelFamily kAveragePool("adaptive_average_pool");
-const KernelFamily kAveragePoolBackward("adaptive_average_pool_backward");
 
 /// "adaptive_avg_pool2d" or "adaptive_avg_pool3d".
 template <int64_t dims>
@@ -31,13 +29,12 @@ at::Tensor& averagePoolOut(const at::Tensor& self, at::IntArrayRef size, at::Ten
         "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", self.sizes(),
         " with dimension ", i + self.dim(), " being empty");
   }
-  SameDevice(dims == 2 ? "aten::adaptive_avg_pool2d.out" : "aten::adaptive_avg_pool3d.out").all(self, size, out);
   TORCH_CHECK(
       self.dtype() == out.dtype(), "expected dtype ", self.dtype(), " for `output` but got dtype ", out.dtype());
   c10::SmallVector<int64_t, 5> shape(self.sizes().begin(), self.sizes().end() - dims);
   shape.append(size.begin(), size.end());
   resizeOutput(out, shape, {}, self.options());
-  launchPool(kAveragePool, describeAdaptivePool(dims, self, out), self, out, {});
+  launchPool(kernelFamily<"adaptive_average_pool">, describeAdaptivePool(dims, self, out), self, out, {});
   return out;
 }
 
@@ -64,10 +61,10 @@ at::Tensor& averagePoolBackwardOut(const at::Tensor& gradOutput, const at::Tenso
   TORCH_CHECK(
       self.dtype() == gradOutput.dtype(), name, ": Expected dtype ", self.dtype(), " for `grad_output` but got dtype ",
       gradOutput.dtype());
-  SameDevice(dims == 2 ? "aten::_adaptive_avg_pool2d_backward.out" : "aten::adaptive_avg_pool3d_backward.grad_input")
-      .all(gradOutput, self, gradInput);
   resizeOutput(gradInput, self.sizes(), {}, self.options());
-  launchPoolBackward(kAveragePoolBackward, describeAdaptivePool(dims, self, gradOutput), gradInput, gradOutput, {});
+  launchPoolBackward(
+      kernelFamily<"adaptive_average_pool_backward">, describeAdaptivePool(dims, self, gradOutput), gradInput,
+      gradOutput, {});
   return gradInput;
 }
 
@@ -78,13 +75,13 @@ at::Tensor averagePoolBackward(const at::Tensor& gradOutput, const at::Tensor& s
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("adaptive_avg_pool2d.out", averagePoolOut<2>);
-  m.impl("adaptive_avg_pool3d.out", averagePoolOut<3>);
-  m.impl("_adaptive_avg_pool2d", averagePool<2>);
-  m.impl("_adaptive_avg_pool3d", averagePool<3>);
-  m.impl("_adaptive_avg_pool2d_backward", averagePoolBackward<2>);
-  m.impl("_adaptive_avg_pool3d_backward", averagePoolBackward<3>);
-  m.impl("adaptive_avg_pool3d_backward.grad_input", averagePoolBackwardOut<3>);
+  implPlain<"adaptive_avg_pool2d.out", averagePoolOut<2>>(m);
+  implPlain<"adaptive_avg_pool3d.out", averagePoolOut<3>>(m);
+  implPlain<"_adaptive_avg_pool2d", averagePool<2>>(m);
+  implPlain<"_adaptive_avg_pool3d", averagePool<3>>(m);
+  implPlain<"_adaptive_avg_pool2d_backward", averagePoolBackward<2>>(m);
+  implPlain<"_adaptive_avg_pool3d_backward", averagePoolBackward<3>>(m);
+  implPlain<"adaptive_avg_pool3d_backward.grad_input", averagePoolBackwardOut<3>>(m);
 }
 
 } // namespace

@@ -10,9 +10,6 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kAveragePool("average_pool");
-const KernelFamily kAveragePoolBackward("average_pool_backward");
-
 /// The arguments that all have in common.
 kernels::PoolArgs describe(
     int64_t dims,
@@ -40,7 +37,9 @@ struct AveragePool : Meta {
       bool countsPadding,
       std::optional<int64_t> divisor,
       const at::Tensor& out) {
-    launchPool(kAveragePool, describe(dims, self, out, size, stride, padding, countsPadding, divisor), self, out, {});
+    launchPool(
+        kernelFamily<"average_pool">, describe(dims, self, out, size, stride, padding, countsPadding, divisor), self,
+        out, {});
   }
 };
 
@@ -57,24 +56,22 @@ struct AveragePoolBackward : Meta {
       std::optional<int64_t> divisor,
       const at::Tensor& gradInput) {
     const auto args = describe(dims, self, gradOutput, size, stride, padding, countsPadding, divisor);
-    launchPoolBackward(kAveragePoolBackward, args, gradInput, gradOutput, {});
+    launchPoolBackward(kernelFamily<"average_pool_backward">, args, gradInput, gradOutput, {});
   }
 };
 
-using Pool2d = Structured<AveragePool<at::meta::structured_avg_pool2d, 2>, "aten::avg_pool2d.out">;
-using Pool3d = Structured<AveragePool<at::meta::structured_avg_pool3d, 3>, "aten::avg_pool3d.out">;
-using Pool2dBackward = Structured<
-    AveragePoolBackward<at::meta::structured_avg_pool2d_backward, 2>,
-    "aten::avg_pool2d_backward.grad_input">;
-using Pool3dBackward = Structured<
-    AveragePoolBackward<at::meta::structured_avg_pool3d_backward, 3>,
-    "aten::avg_pool3d_backward.grad_input">;
+using AveragePool2d = Structured<AveragePool<at::meta::structured_avg_pool2d, 2>, "avg_pool2d.out">;
+using AveragePool3d = Structured<AveragePool<at::meta::structured_avg_pool3d, 3>, "avg_pool3d.out">;
+using AveragePool2dBackward =
+    Structured<AveragePoolBackward<at::meta::structured_avg_pool2d_backward, 2>, "avg_pool2d_backward.grad_input">;
+using AveragePool3dBackward =
+    Structured<AveragePoolBackward<at::meta::structured_avg_pool3d_backward, 3>, "avg_pool3d_backward.grad_input">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Pool2d>(m, "avg_pool2d");
-  implForms<Pool3d>(m, "avg_pool3d");
-  implForms<Pool2dBackward>(m, "avg_pool2d_backward", {"", "grad_input"});
-  implForms<Pool3dBackward>(m, "avg_pool3d_backward", {"", "grad_input"});
+  implForms<AveragePool2d>(m, "avg_pool2d");
+  implForms<AveragePool3d>(m, "avg_pool3d");
+  implForms<AveragePool2dBackward>(m, "avg_pool2d_backward", {"", "grad_input"});
+  implForms<AveragePool3dBackward>(m, "avg_pool3d_backward", {"", "grad_input"});
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 // channel_shuffle: the channels of an image, dealt out anew among groups.
 
+#include "ops/structured/plain.h"
+
 #include <ATen/ops/channel_shuffle_native.h>
 #include <torch/library.h>
 
@@ -14,8 +16,8 @@ at::Tensor shuffleChannels(const at::Tensor& self, int64_t groups) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("channel_shuffle", at::native::channel_shuffle);
-  m.impl("native_channel_shuffle", shuffleChannels);
+  implPlain<"channel_shuffle", at::native::channel_shuffle>(m);
+  implPlain<"native_channel_shuffle", shuffleChannels>(m);
 }
 
 } // namespace

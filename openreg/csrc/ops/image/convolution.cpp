@@ -2,6 +2,7 @@
 #include "ops/image/window.h"
 #include "ops/launch/arrays.h"
 #include "ops/launch/count.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <kernels/image/convolution.h>
@@ -20,12 +21,6 @@ namespace openreg {
 namespace {
 
 using kernels::ConvolutionArgs;
-using OptionalTensor = std::optional<at::Tensor>;
-
-const KernelFamily kConvolution("convolution");
-const KernelFamily kConvolutionImage("convolution_image");
-const KernelFamily kConvolutionWeight("convolution_weight");
-
 /// The numbers that say how a window moves.
 struct Geometry {
   at::IntArrayRef stride;
@@ -87,7 +82,8 @@ void convolve(
   const auto& target = toImage ? image : result;
   const ArrayOutput output(target);
   launchOverArrays(
-      toImage ? kConvolutionImage : kConvolution, target, describe(image, weight, result, geometry),
+      toImage ? kernelFamily<"convolution_image"> : kernelFamily<"convolution">, target,
+      describe(image, weight, result, geometry),
       {toImage ? writes("image", &ConvolutionArgs::image, output) : reads("image", &ConvolutionArgs::image, image),
        toImage ? reads("result", &ConvolutionArgs::result, result) : writes("result", &ConvolutionArgs::result, output),
        reads("weight", &ConvolutionArgs::weight, weight), reads("bias", &ConvolutionArgs::bias, bias)});
@@ -98,7 +94,7 @@ void convolve(
 void correlate(const at::Tensor& image, const at::Tensor& weight, const at::Tensor& result, const Geometry& geometry) {
   const ArrayOutput output(weight);
   launchOverArrays(
-      kConvolutionWeight, weight, describe(image, weight, result, geometry),
+      kernelFamily<"convolution_weight">, weight, describe(image, weight, result, geometry),
       {reads("image", &ConvolutionArgs::image, image), reads("result", &ConvolutionArgs::result, result),
        writes("weight", &ConvolutionArgs::weight, output)});
   output.finish();
@@ -126,7 +122,6 @@ at::Tensor convolution(
     bool transposed,
     at::IntArrayRef outputPadding,
     int64_t groups) {
-  SameDevice("aten::convolution_overrideable.out").all(input, weight, bias);
   checkTypes(input, weight, bias);
   const Geometry geometry{stride, padding, dilation, groups};
   const auto size = outputSize(input.sizes(), weight.sizes(), geometry, transposed, outputPadding);
@@ -150,7 +145,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
     at::IntArrayRef /*outputPadding*/,
     int64_t groups,
     std::array<bool, 3> outputMask) {
-  SameDevice("aten::convolution_backward_overrideable.out").all(gradOutput, input, weight);
   checkTypes(input, weight, gradOutput);
   const Geometry geometry{stride, padding, dilation, groups};
   std::array<at::Tensor, 3> grads;
@@ -180,8 +174,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("convolution_overrideable", convolution);
-  m.impl("convolution_backward_overrideable", convolutionBackward);
+  implPlain<"convolution_overrideable", convolution>(m);
+  implPlain<"convolution_backward_overrideable", convolutionBackward>(m);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // Images sampled at the positions of a grid.
 #include "ops/image/window.h"
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/image/grid_sampler.h>
 
@@ -17,9 +18,6 @@ namespace openreg {
 namespace {
 
 using kernels::GridSamplerArgs;
-
-const KernelFamily kGridSampler("grid_sampler");
-const KernelFamily kGridSamplerBackward("grid_sampler_backward");
 
 template <int64_t dims>
 GridSamplerArgs
@@ -54,7 +52,7 @@ at::Tensor gridSampler(
   auto result = at::empty(shape, image.options());
   const ArrayOutput output(result);
   launchOverArrays(
-      kGridSampler, image, args,
+      kernelFamily<"grid_sampler">, image, args,
       {reads("input", &GridSamplerArgs::image, image), reads("grid", &GridSamplerArgs::grid, grid),
        writes("out", &GridSamplerArgs::result, output)});
   output.finish();
@@ -75,7 +73,7 @@ std::tuple<at::Tensor, at::Tensor> gridSamplerBackward(
   const auto gradGrid = at::empty_like(grid, at::MemoryFormat::Contiguous);
   const ArrayOutput toImage(gradImage), toGrid(gradGrid);
   launchOverArrays(
-      kGridSamplerBackward, image, args,
+      kernelFamily<"grid_sampler_backward">, image, args,
       {reads("input", &GridSamplerArgs::image, image), reads("grid", &GridSamplerArgs::grid, grid),
        reads("grad_output", &GridSamplerArgs::result, gradOutput),
        writes("grad_input", &GridSamplerArgs::gradImage, toImage),
@@ -86,10 +84,10 @@ std::tuple<at::Tensor, at::Tensor> gridSamplerBackward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("grid_sampler_2d", gridSampler<2>);
-  m.impl("grid_sampler_3d", gridSampler<3>);
-  m.impl("grid_sampler_2d_backward", gridSamplerBackward<2>);
-  m.impl("grid_sampler_3d_backward", gridSamplerBackward<3>);
+  implPlain<"grid_sampler_2d", gridSampler<2>>(m);
+  implPlain<"grid_sampler_3d", gridSampler<3>>(m);
+  implPlain<"grid_sampler_2d_backward", gridSamplerBackward<2>>(m);
+  implPlain<"grid_sampler_3d_backward", gridSamplerBackward<3>>(m);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // An image as a matrix, and back: im2col and col2im.
 #include "ops/image/window.h"
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <kernels/image/im2col.h>
@@ -15,9 +16,6 @@ namespace openreg {
 namespace {
 
 using kernels::UnfoldArgs;
-
-const KernelFamily kUnfold("unfold");
-const KernelFamily kFold("fold");
 
 void checkPairs(std::initializer_list<std::pair<const char*, at::IntArrayRef>> arguments) {
   for (const auto& [name, values] : arguments) {
@@ -52,7 +50,6 @@ at::Tensor& im2colOut(
     at::IntArrayRef padding,
     at::IntArrayRef stride,
     at::Tensor& out) {
-  SameDevice("aten::im2col.out").all(self, size, dilation, padding, stride, out);
   checkPairs({{"kernel_size", size}, {"dilation", dilation}, {"padding", padding}, {"stride", stride}});
   at::native::im2col_shape_check(
       self, at::Tensor(), size[0], size[1], dilation[0], dilation[1], padding[0], padding[1], stride[0], stride[1]);
@@ -63,7 +60,8 @@ at::Tensor& im2colOut(
   resizeOutput(out, at::IntArrayRef(shape).slice(self.dim() == 3 ? 1 : 0), {}, self.options());
   const ArrayOutput output(out);
   launchOverArrays(
-      kUnfold, self, args, {reads("self", &UnfoldArgs::image, image), writes("out", &UnfoldArgs::matrix, output)});
+      kernelFamily<"unfold">, self, args,
+      {reads("self", &UnfoldArgs::image, image), writes("out", &UnfoldArgs::matrix, output)});
   output.finish();
   return out;
 }
@@ -86,7 +84,6 @@ at::Tensor& col2imOut(
     at::IntArrayRef padding,
     at::IntArrayRef stride,
     at::Tensor& out) {
-  SameDevice("aten::col2im.out").all(self, imageSize, size, dilation, padding, stride, out);
   checkPairs(
       {{"output_size", imageSize},
        {"kernel_size", size},
@@ -102,7 +99,7 @@ at::Tensor& col2imOut(
   resizeOutput(out, at::IntArrayRef(shape).slice(self.dim() == 2 ? 1 : 0), {}, self.options());
   const ArrayOutput output(out);
   launchOverArrays(
-      kFold, self, describe(matrix.size(0) * channels, imageSize, size, dilation, padding, stride),
+      kernelFamily<"fold">, self, describe(matrix.size(0) * channels, imageSize, size, dilation, padding, stride),
       {writes("out", &UnfoldArgs::image, output), reads("self", &UnfoldArgs::matrix, matrix)});
   output.finish();
   return out;
@@ -120,10 +117,10 @@ at::Tensor col2im(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("im2col", im2col);
-  m.impl("im2col.out", im2colOut);
-  m.impl("col2im", col2im);
-  m.impl("col2im.out", col2imOut);
+  implPlain<"im2col", im2col>(m);
+  implPlain<"im2col.out", im2colOut>(m);
+  implPlain<"col2im", col2im>(m);
+  implPlain<"col2im.out", col2imOut>(m);
 }
 
 } // namespace

@@ -8,9 +8,6 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kMaxPool("max_pool");
-const KernelFamily kMaxPoolBackward("max_pool_backward");
-
 struct MaxPool2d : at::meta::structured_max_pool2d_with_indices {
   void impl(
       const at::Tensor& self,
@@ -21,7 +18,9 @@ struct MaxPool2d : at::meta::structured_max_pool2d_with_indices {
       bool /*ceilMode*/,
       const at::Tensor& out,
       const at::Tensor& indices) {
-    launchPool(kMaxPool, describeNumberedPool(2, self, out, size, stride, padding, dilation), self, out, indices);
+    launchPool(
+        kernelFamily<"max_pool">, describeNumberedPool(2, self, out, size, stride, padding, dilation), self, out,
+        indices);
   }
 };
 
@@ -37,16 +36,16 @@ struct MaxPool2dBackward : at::meta::structured_max_pool2d_with_indices_backward
       const at::Tensor& indices,
       const at::Tensor& gradInput) {
     const auto args = describePool(2, self, gradOutput, size, stride, padding, dilation);
-    launchPoolBackward(kMaxPoolBackward, args, gradInput, gradOutput, indices);
+    launchPoolBackward(kernelFamily<"max_pool_backward">, args, gradInput, gradOutput, indices);
   }
 };
 
-using Pool2d = Structured<MaxPool2d, "aten::max_pool2d_with_indices.out", 2>;
-using Pool2dBackward = Structured<MaxPool2dBackward, "aten::max_pool2d_with_indices_backward.grad_input">;
+using NumberedMaxPool2d = Structured<MaxPool2d, "max_pool2d_with_indices.out", 2>;
+using NumberedMaxPool2dBackward = Structured<MaxPool2dBackward, "max_pool2d_with_indices_backward.grad_input">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Pool2d>(m, "max_pool2d_with_indices");
-  implForms<Pool2dBackward>(m, "max_pool2d_with_indices_backward", {"", "grad_input"});
+  implForms<NumberedMaxPool2d>(m, "max_pool2d_with_indices");
+  implForms<NumberedMaxPool2dBackward>(m, "max_pool2d_with_indices_backward", {"", "grad_input"});
 }
 
 } // namespace

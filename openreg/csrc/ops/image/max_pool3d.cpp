@@ -1,5 +1,6 @@
 // Pooling by maxima over windows of volumes.
 #include "ops/image/pooling.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <ATen/native/Pool.h>
@@ -10,9 +11,6 @@
 
 namespace openreg {
 namespace {
-
-const KernelFamily kMaxPool("max_pool");
-const KernelFamily kMaxPoolBackward("max_pool_backward");
 
 // Of three dimensions PyTorch has no structured class: the checks are those of its functions.
 void checkNumbers(
@@ -67,11 +65,12 @@ std::tuple<at::Tensor&, at::Tensor&> maxPool3dOut(
     bool ceilMode,
     at::Tensor& out,
     at::Tensor& indices) {
-  SameDevice("aten::max_pool3d_with_indices.out").all(self, size, stride, padding, dilation, ceilMode, out, indices);
   const auto shape = checkShapes3d(self, size, stride, padding, dilation, ceilMode);
   resizeOutput(out, shape, {}, self.options());
   resizeOutput(indices, shape, {}, self.options().dtype(at::kLong));
-  launchPool(kMaxPool, describeNumberedPool(3, self, out, size, stride, padding, dilation), self, out, indices);
+  launchPool(
+      kernelFamily<"max_pool">, describeNumberedPool(3, self, out, size, stride, padding, dilation), self, out,
+      indices);
   return {out, indices};
 }
 
@@ -98,8 +97,6 @@ at::Tensor& maxPool3dBackwardOut(
     bool ceilMode,
     const at::Tensor& indices,
     at::Tensor& gradInput) {
-  SameDevice("aten::max_pool3d_with_indices_backward.grad_input")
-      .all(gradOutput, self, size, stride, padding, dilation, ceilMode, indices, gradInput);
   const auto shape = checkShapes3d(self, size, stride, padding, dilation, ceilMode);
   TORCH_CHECK(
       gradOutput.sizes() == shape && indices.sizes() == shape,
@@ -108,7 +105,7 @@ at::Tensor& maxPool3dBackwardOut(
       at::IntArrayRef(shape), ", but got ", gradOutput.sizes(), " and ", indices.sizes());
   resizeOutput(gradInput, self.sizes(), {}, self.options());
   const auto args = describePool(3, self, gradOutput, size, stride, padding, dilation);
-  launchPoolBackward(kMaxPoolBackward, args, gradInput, gradOutput, indices);
+  launchPoolBackward(kernelFamily<"max_pool_backward">, args, gradInput, gradOutput, indices);
   return gradInput;
 }
 
@@ -126,10 +123,10 @@ at::Tensor maxPool3dBackward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("max_pool3d_with_indices", maxPool3d);
-  m.impl("max_pool3d_with_indices.out", maxPool3dOut);
-  m.impl("max_pool3d_with_indices_backward", maxPool3dBackward);
-  m.impl("max_pool3d_with_indices_backward.grad_input", maxPool3dBackwardOut);
+  implPlain<"max_pool3d_with_indices", maxPool3d>(m);
+  implPlain<"max_pool3d_with_indices.out", maxPool3dOut>(m);
+  implPlain<"max_pool3d_with_indices_backward", maxPool3dBackward>(m);
+  implPlain<"max_pool3d_with_indices_backward.grad_input", maxPool3dBackwardOut>(m);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // The reverse of max pooling: elements go back to where they came from, in zeros.
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <ATen/ops/zeros.h>
@@ -9,7 +10,6 @@ namespace {
 
 /// @param dims Of an image: 2 or 3. In front of them: channels, and the batch if there is one.
 at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef outputSize, int64_t dims) {
-  SameDevice(dims == 2 ? "aten::max_unpool2d.out" : "aten::max_unpool3d.out").all(self, indices);
   TORCH_CHECK(
       indices.scalar_type() == at::kLong, "elements in indices should be type int64 but got: ", indices.scalar_type());
   TORCH_CHECK(
@@ -56,31 +56,11 @@ at::Tensor unpool3d(
   return unpool(self, indices, outputSize, 3);
 }
 
-at::Tensor& give(const at::Tensor& result, at::Tensor& out) {
-  resizeOutput(out, result.sizes(), {}, result.options());
-  return out.copy_(result);
-}
-
-at::Tensor&
-unpool2dOut(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef outputSize, at::Tensor& out) {
-  return give(unpool2d(self, indices, outputSize), out);
-}
-
-at::Tensor& unpool3dOut(
-    const at::Tensor& self,
-    const at::Tensor& indices,
-    at::IntArrayRef outputSize,
-    at::IntArrayRef stride,
-    at::IntArrayRef padding,
-    at::Tensor& out) {
-  return give(unpool3d(self, indices, outputSize, stride, padding), out);
-}
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("max_unpool2d", unpool2d);
-  m.impl("max_unpool2d.out", unpool2dOut);
-  m.impl("max_unpool3d", unpool3d);
-  m.impl("max_unpool3d.out", unpool3dOut);
+  implPlain<"max_unpool2d", unpool2d>(m);
+  implPlain<"max_unpool2d.out", IntoOutput<unpool2d>::call>(m);
+  implPlain<"max_unpool3d", unpool3d>(m);
+  implPlain<"max_unpool3d.out", IntoOutput<unpool3d>::call>(m);
 }
 
 } // namespace

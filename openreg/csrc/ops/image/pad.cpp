@@ -2,6 +2,7 @@
 #include "ops/image/window.h"
 #include "ops/launch/arrays.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/image/pad.h>
 
@@ -20,11 +21,6 @@ namespace openreg {
 namespace {
 
 using kernels::PadArgs;
-
-const KernelFamily kReflect("pad_reflect");
-const KernelFamily kReplicate("pad_replicate");
-const KernelFamily kReflectBackward("pad_reflect_backward");
-const KernelFamily kReplicateBackward("pad_replicate_backward");
 
 PadArgs describe(const at::Tensor& image, const at::Tensor& result, at::IntArrayRef padding) {
   const auto dims = static_cast<int64_t>(padding.size() / 2);
@@ -82,7 +78,6 @@ c10::SmallVector<int64_t, 5> paddedSize(const at::Tensor& self, at::IntArrayRef 
 }
 
 at::Tensor& reflectOut(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-  SameDevice("aten::reflection_pad2d.out").all(self, padding, out);
   at::native::padding::check_valid_input<2>(self, padding);
   for (size_t i = 0; i < 2; ++i) {
     const auto size = self.size(-1 - static_cast<int64_t>(i));
@@ -96,7 +91,7 @@ at::Tensor& reflectOut(const at::Tensor& self, at::IntArrayRef padding, at::Tens
       size.back() >= 1 || size[size.size() - 2] >= 1, "input (H: ", self.size(-2), ", W: ", self.size(-1),
       ") is too small. Calculated output H: ", size[size.size() - 2], " W: ", size.back());
   resizeOutput(out, size, {}, self.options());
-  launchPad(kReflect, self, padding, out);
+  launchPad(kernelFamily<"pad_reflect">, self, padding, out);
   return out;
 }
 
@@ -105,10 +100,9 @@ at::Tensor reflect(const at::Tensor& self, at::IntArrayRef padding) {
   return reflectOut(self, padding, out);
 }
 
-template <Name schema, const KernelFamily& family, int dims>
+template <const KernelFamily& family, int dims>
 at::Tensor&
 backwardOut(const at::Tensor& gradOutput, const at::Tensor& self, at::IntArrayRef padding, at::Tensor& gradInput) {
-  SameDevice(schema.value).all(gradOutput, self, padding, gradInput);
   at::native::padding::check_valid_input<dims>(self, padding);
   const auto size = paddedSize(self, padding);
   TORCH_CHECK(
@@ -119,35 +113,32 @@ backwardOut(const at::Tensor& gradOutput, const at::Tensor& self, at::IntArrayRe
   return gradInput;
 }
 
-template <Name schema, const KernelFamily& family, int dims>
+template <const KernelFamily& family, int dims>
 at::Tensor backward(const at::Tensor& gradOutput, const at::Tensor& self, at::IntArrayRef padding) {
   auto gradInput = at::empty({0}, self.options());
   // NOLINTNEXTLINE(readability-redundant-parentheses)
-  return backwardOut<schema, family, dims>(gradOutput, self, padding, gradInput);
+  return backwardOut<family, dims>(gradOutput, self, padding, gradInput);
 }
 
-template <Name schema, const KernelFamily& family, int dims>
-void implBackward(torch::Library& m, const std::string& op) {
-  // NOLINTBEGIN(readability-redundant-parentheses): finds some in a template argument of class type
-  m.impl(op.c_str(), backward<schema, family, dims>);
-  m.impl((op + ".grad_input").c_str(), backwardOut<schema, family, dims>);
-  // NOLINTEND(readability-redundant-parentheses)
-}
-
-using Reflect1d = Structured<Pad<at::meta::structured_reflection_pad1d, kReflect>, "aten::reflection_pad1d.out">;
-using Reflect3d = Structured<Pad<at::meta::structured_reflection_pad3d, kReflect>, "aten::reflection_pad3d.out">;
-using Replicate1d = Structured<Pad<at::meta::structured_replication_pad1d, kReplicate>, "aten::replication_pad1d.out">;
-using Replicate2d = Structured<Pad<at::meta::structured_replication_pad2d, kReplicate>, "aten::replication_pad2d.out">;
-using Replicate3d = Structured<Pad<at::meta::structured_replication_pad3d, kReplicate>, "aten::replication_pad3d.out">;
+using Reflect1d =
+    Structured<Pad<at::meta::structured_reflection_pad1d, kernelFamily<"pad_reflect">>, "reflection_pad1d.out">;
+using Reflect3d =
+    Structured<Pad<at::meta::structured_reflection_pad3d, kernelFamily<"pad_reflect">>, "reflection_pad3d.out">;
+using Replicate1d =
+    Structured<Pad<at::meta::structured_replication_pad1d, kernelFamily<"pad_replicate">>, "replication_pad1d.out">;
+using Replicate2d =
+    Structured<Pad<at::meta::structured_replication_pad2d, kernelFamily<"pad_replicate">>, "replication_pad2d.out">;
+using Replicate3d =
+    Structured<Pad<at::meta::structured_replication_pad3d, kernelFamily<"pad_replicate">>, "replication_pad3d.out">;
 using Reflect1dBackward = Structured<
-    PadBackward<at::meta::structured_reflection_pad1d_backward, kReflectBackward>,
-    "aten::reflection_pad1d_backward.grad_input">;
+    PadBackward<at::meta::structured_reflection_pad1d_backward, kernelFamily<"pad_reflect_backward">>,
+    "reflection_pad1d_backward.grad_input">;
 using Reflect3dBackward = Structured<
-    PadBackward<at::meta::structured_reflection_pad3d_backward, kReflectBackward>,
-    "aten::reflection_pad3d_backward.grad_input">;
+    PadBackward<at::meta::structured_reflection_pad3d_backward, kernelFamily<"pad_reflect_backward">>,
+    "reflection_pad3d_backward.grad_input">;
 using Replicate1dBackward = Structured<
-    PadBackward<at::meta::structured_replication_pad1d_backward, kReplicateBackward>,
-    "aten::replication_pad1d_backward.grad_input">;
+    PadBackward<at::meta::structured_replication_pad1d_backward, kernelFamily<"pad_replicate_backward">>,
+    "replication_pad1d_backward.grad_input">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Reflect1d>(m, "reflection_pad1d");
@@ -158,11 +149,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Reflect1dBackward>(m, "reflection_pad1d_backward", {"", "grad_input"});
   implForms<Reflect3dBackward>(m, "reflection_pad3d_backward", {"", "grad_input"});
   implForms<Replicate1dBackward>(m, "replication_pad1d_backward", {"", "grad_input"});
-  m.impl("reflection_pad2d", reflect);
-  m.impl("reflection_pad2d.out", reflectOut);
-  implBackward<"aten::reflection_pad2d_backward.grad_input", kReflectBackward, 2>(m, "reflection_pad2d_backward");
-  implBackward<"aten::replication_pad2d_backward.grad_input", kReplicateBackward, 2>(m, "replication_pad2d_backward");
-  implBackward<"aten::replication_pad3d_backward.grad_input", kReplicateBackward, 3>(m, "replication_pad3d_backward");
+  implPlain<"reflection_pad2d", reflect>(m);
+  implPlain<"reflection_pad2d.out", reflectOut>(m);
+  implPlain<"reflection_pad2d_backward", backward<kernelFamily<"pad_reflect_backward">, 2>>(m);
+  implPlain<"reflection_pad2d_backward.grad_input", backwardOut<kernelFamily<"pad_reflect_backward">, 2>>(m);
+  implPlain<"replication_pad2d_backward", backward<kernelFamily<"pad_replicate_backward">, 2>>(m);
+  implPlain<"replication_pad2d_backward.grad_input", backwardOut<kernelFamily<"pad_replicate_backward">, 2>>(m);
+  implPlain<"replication_pad3d_backward", backward<kernelFamily<"pad_replicate_backward">, 3>>(m);
+  implPlain<"replication_pad3d_backward.grad_input", backwardOut<kernelFamily<"pad_replicate_backward">, 3>>(m);
 }
 
 } // namespace

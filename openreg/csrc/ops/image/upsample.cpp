@@ -40,9 +40,6 @@ using kernels::Interpolation;
 using kernels::UpsampleArgs;
 using Factor = std::optional<double>;
 
-const KernelFamily kUpsample("upsample");
-const KernelFamily kUpsampleBackward("upsample_backward");
-
 UpsampleArgs describe(
     const at::Tensor& image,
     const at::Tensor& result,
@@ -76,11 +73,11 @@ void launchUpsample(const at::Tensor& image, const at::Tensor& result, const Ups
   }
   // Weights are parts of one: as integers they would be 0.
   TORCH_CHECK_NOT_IMPLEMENTED(
-      isNearest(args.interpolation) || !at::isIntegralType(image.scalar_type(), true), '"', kUpsample.name(),
-      "\" not implemented for '", image.scalar_type(), "'");
+      isNearest(args.interpolation) || !at::isIntegralType(image.scalar_type(), true), '"',
+      kernelFamily<"upsample">.name(), "\" not implemented for '", image.scalar_type(), "'");
   const ArrayOutput output(result);
   launchOverArrays(
-      kUpsample, image, args,
+      kernelFamily<"upsample">, image, args,
       {reads("self", &UpsampleArgs::image, image), writes("out", &UpsampleArgs::result, output)});
   output.finish();
 }
@@ -88,7 +85,7 @@ void launchUpsample(const at::Tensor& image, const at::Tensor& result, const Ups
 void launchUpsampleBackward(const at::Tensor& gradImage, const at::Tensor& gradResult, const UpsampleArgs& args) {
   const ArrayOutput output(gradImage);
   launchOverArrays(
-      kUpsampleBackward, gradImage, args,
+      kernelFamily<"upsample_backward">, gradImage, args,
       {writes("grad_input", &UpsampleArgs::image, output), reads("grad_output", &UpsampleArgs::result, gradResult)});
   output.finish();
 }

@@ -7,18 +7,10 @@
 namespace openreg {
 namespace {
 
-/// The meta function looks for the first tensor that counts: old programs start with an empty vector.
 struct CatImpl : at::meta::structured_cat {
-  using Base = at::meta::structured_cat;
-
-  void meta(const at::ITensorListRef& tensors, int64_t dim) {
-    const auto found = Base::meta(tensors, dim);
-    dim_ = found.dim;
-    hasElements_ = found.valid < static_cast<int64_t>(tensors.size());
-  }
-
-  void impl(const at::ITensorListRef& tensors, int64_t /*dim*/, const at::Tensor& out) {
-    if (out.numel() == 0 || !hasElements_) {
+  void impl(const at::ITensorListRef& tensors, int64_t /*dim*/, const meta_return_ty& found, const at::Tensor& out) {
+    // Meta has looked for the first tensor that counts: old programs start with an empty vector.
+    if (out.numel() == 0 || found.valid == static_cast<int64_t>(tensors.size())) {
       return;
     }
     int64_t at = 0;
@@ -26,18 +18,14 @@ struct CatImpl : at::meta::structured_cat {
       if (tensor.dim() == 1 && tensor.size(0) == 0) {
         continue;
       }
-      const auto size = tensor.size(dim_);
-      out.narrow(dim_, at, size).copy_(tensor); // casts, if types differ
+      const auto size = tensor.size(found.dim);
+      out.narrow(found.dim, at, size).copy_(tensor); // casts, if types differ
       at += size;
     }
   }
-
- private:
-  int64_t dim_ = 0;
-  bool hasElements_ = false;
 };
 
-using Cat = Structured<CatImpl, "aten::cat.out">;
+using Cat = Structured<CatImpl, "cat.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("cat", Cat::functional);

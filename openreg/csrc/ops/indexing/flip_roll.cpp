@@ -1,5 +1,6 @@
 // flip and roll: the same elements in another order.
 #include "ops/launch/kernel.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/copy/copy.h>
 #include <kernels/launch/pointers.h>
@@ -12,8 +13,6 @@
 
 namespace openreg {
 namespace {
-
-const Kernel kCopy("copy");
 
 /// A copy: flipped dimensions have negative strides.
 void flipKernel(at::TensorIterator& iter, bool /*quantized*/) {
@@ -35,12 +34,12 @@ void flipKernel(at::TensorIterator& iter, bool /*quantized*/) {
       kernels::stridedPointer(
           offsetof(kernels::CopyArgs, src), orAccessRead, iter.ndim(), args.sizes, args.srcStrides, args.elementSize),
   };
-  launch(kCopy, iter.device(0).index(), args, pointers);
+  launch(kernel<"copy">, iter.device(0).index(), args, pointers);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("flip", at::native::flip);
-  m.impl("roll", at::native::roll);
+  implPlain<"flip", at::native::flip>(m);
+  implPlain<"roll", at::native::roll>(m);
 }
 
 } // namespace

@@ -60,15 +60,14 @@ void scatterScalarReduceKernel(
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   using namespace at::native;
-  implForms<Structured<structured_gather_out, "aten::gather.out">>(m, "gather");
-  implForms<Structured<structured_scatter_src_out, "aten::scatter.src_out">>(m, "scatter", {"src", "src_out"});
-  implForms<Structured<structured_scatter_value_out, "aten::scatter.value_out">>(m, "scatter", {"value", "value_out"});
-  implForms<Structured<structured_scatter_reduce_out, "aten::scatter.reduce_out">>(
-      m, "scatter", {"reduce", "reduce_out"});
-  implForms<Structured<structured_scatter_value_reduce_out, "aten::scatter.value_reduce_out">>(
+  implForms<Structured<structured_gather_out, "gather.out">>(m, "gather");
+  implForms<Structured<structured_scatter_src_out, "scatter.src_out">>(m, "scatter", {"src", "src_out"});
+  implForms<Structured<structured_scatter_value_out, "scatter.value_out">>(m, "scatter", {"value", "value_out"});
+  implForms<Structured<structured_scatter_reduce_out, "scatter.reduce_out">>(m, "scatter", {"reduce", "reduce_out"});
+  implForms<Structured<structured_scatter_value_reduce_out, "scatter.value_reduce_out">>(
       m, "scatter", {"value_reduce", "value_reduce_out"});
-  implForms<Structured<structured_scatter_add, "aten::scatter_add.out">>(m, "scatter_add");
-  implForms<Structured<structured_scatter_reduce_two, "aten::scatter_reduce.two_out">>(
+  implForms<Structured<structured_scatter_add, "scatter_add.out">>(m, "scatter_add");
+  implForms<Structured<structured_scatter_reduce_two, "scatter_reduce.two_out">>(
       m, "scatter_reduce", {"two", "two_out"});
 }
 

@@ -1,6 +1,7 @@
 // x[indices] and x[indices] = values.
 #include "ops/indexing/indexing.h"
-#include "ops/structured/structured.h"
+#include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/IndexKernel.h>
@@ -13,36 +14,12 @@
 namespace openreg {
 namespace {
 
-/// PyTorch's class, whose meta function finds more than the outputs' sizes.
-struct IndexImpl : at::native::structured_index_out {
-  using Base = at::native::structured_index_out;
-
-  void meta(const at::Tensor& self, at::IOptTensorListRef indices) { found_ = Base::meta(self, indices); }
-  void impl(const at::Tensor& self, at::IOptTensorListRef /*indices*/, const at::Tensor& out) {
-    Base::impl(self, found_.sizes, found_.strides, out);
+struct Index : at::native::structured_index_out {
+  void
+  impl(const at::Tensor& self, at::IOptTensorListRef /*indices*/, const meta_return_ty& found, const at::Tensor& out) {
+    at::native::structured_index_out::impl(self, found.sizes, found.strides, out);
   }
-
- private:
-  Base::meta_return_ty found_;
 };
-
-using Index = StructuredCall<IndexImpl, 1, Form::Functional>;
-using IndexOut = StructuredCall<IndexImpl, 1, Form::Out>;
-
-at::Tensor index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
-  Index call;
-  call.meta(self, indices);
-  call.impl(self, indices, call.made(0));
-  return std::move(call.made(0));
-}
-
-at::Tensor& indexOut(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, at::Tensor& out) {
-  IndexOut call({&out});
-  call.meta(self, indices);
-  call.impl(self, indices, call.maybe_get_output(0));
-  call.finish();
-  return out;
-}
 
 void indexKernel(at::TensorIteratorBase& iter, at::IntArrayRef sizes, at::IntArrayRef strides) {
   launchIndexing(
@@ -106,9 +83,8 @@ void indexPutInOrder(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("index.Tensor", index);
-  m.impl("index.Tensor_out", indexOut);
-  m.impl("_unsafe_index.Tensor", at::native::_unsafe_index);
+  implForms<Structured<Index>>(m, "index", {"Tensor", "Tensor_out"});
+  implPlain<"_unsafe_index.Tensor", at::native::_unsafe_index>(m);
   m.impl("_index_put_impl_", at::native::_index_put_impl_);
 }
 

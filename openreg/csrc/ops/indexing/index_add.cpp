@@ -37,59 +37,38 @@ void copyUnlessSame(const at::Tensor& self, const at::Tensor& result) {
   }
 }
 
-/// The classes' meta functions return the dimension, counted from the first.
 struct IndexAddImpl : at::meta::structured_index_add {
-  using Base = at::meta::structured_index_add;
-
-  void meta(
-      const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source, const at::Scalar& alpha) {
-    dim_ = Base::meta(self, dim, index, source, alpha).dim;
-  }
-
   void impl(
       const at::Tensor& self,
       int64_t /*dim*/,
       const at::Tensor& index,
       const at::Tensor& source,
       const at::Scalar& alpha,
+      const meta_return_ty& found,
       const at::Tensor& result) {
     copyUnlessSame(self, result);
     const bool isPlain = alpha.equal(1);
     launchSlices(
-        Indexing::Add, result, dim_, index, isPlain ? source : at::mul(source, at::full({}, alpha, source.options())));
+        Indexing::Add, result, found.dim, index,
+        isPlain ? source : at::mul(source, at::full({}, alpha, source.options())));
   }
-
- private:
-  int64_t dim_;
 };
 
 /// What changes nothing it is combined with.
 at::Scalar neutral(ReductionType reduce, at::ScalarType type) {
-  at::Scalar found = reduce == ReductionType::PROD ? 1 : 0;
+  at::Scalar number = reduce == ReductionType::PROD ? 1 : 0;
   if (reduce == ReductionType::MAX || reduce == ReductionType::MIN) {
     AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, type, "index_reduce", [&] {
       using Limits = std::numeric_limits<scalar_t>;
       const scalar_t largest = Limits::has_infinity ? Limits::infinity() : Limits::max();
       const scalar_t smallest = Limits::has_infinity ? scalar_t(-Limits::infinity()) : Limits::lowest();
-      found = reduce == ReductionType::MAX ? smallest : largest;
+      number = reduce == ReductionType::MAX ? smallest : largest;
     });
   }
-  return found;
+  return number;
 }
 
 struct IndexReduceImpl : at::meta::structured_index_reduce {
-  using Base = at::meta::structured_index_reduce;
-
-  void meta(
-      const at::Tensor& self,
-      int64_t dim,
-      const at::Tensor& index,
-      const at::Tensor& source,
-      std::string_view reduce,
-      bool includeSelf) {
-    dim_ = Base::meta(self, dim, index, source, reduce, includeSelf).dim;
-  }
-
   void impl(
       const at::Tensor& self,
       int64_t /*dim*/,
@@ -97,29 +76,27 @@ struct IndexReduceImpl : at::meta::structured_index_reduce {
       const at::Tensor& source,
       std::string_view reduce,
       bool includeSelf,
+      const meta_return_ty& found,
       const at::Tensor& result) {
     TORCH_WARN_ONCE("index_reduce() is in beta and the API may change at any time.");
     const auto op = at::native::get_operator_enum(reduce, true);
     copyUnlessSame(self, result);
     if (!includeSelf) {
-      result.index_fill_(dim_, index.to(at::kLong), neutral(op, result.scalar_type()));
+      result.index_fill_(found.dim, index.to(at::kLong), neutral(op, result.scalar_type()));
     }
-    launchSlices(indexingOf(op), result, dim_, index, source);
+    launchSlices(indexingOf(op), result, found.dim, index, source);
     if (op == ReductionType::MEAN) {
       auto counts = includeSelf ? at::ones_like(result) : at::zeros_like(result);
-      counts.index_add_(dim_, index, at::ones_like(source));
+      counts.index_add_(found.dim, index, at::ones_like(source));
       counts.masked_fill_(counts.eq(0), 1);
       at::isIntegralType(result.scalar_type(), true) ? result.div_(counts, "floor") : result.div_(counts);
     }
   }
-
- private:
-  int64_t dim_;
 };
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<IndexAddImpl, "aten::index_add.out">>(m, "index_add");
-  implForms<Structured<IndexReduceImpl, "aten::index_reduce.out">>(m, "index_reduce");
+  implForms<Structured<IndexAddImpl, "index_add.out">>(m, "index_add");
+  implForms<Structured<IndexReduceImpl, "index_reduce.out">>(m, "index_reduce");
 }
 
 } // namespace

@@ -12,20 +12,15 @@ namespace {
 struct IndexCopyImpl : at::native::structured_index_copy_out {
   using Base = at::native::structured_index_copy_out;
 
-  void meta(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
-    dim_ = Base::meta(self, dim, index, source).dim;
-  }
   void impl(
       const at::Tensor& self,
       int64_t /*dim*/,
       const at::Tensor& index,
       const at::Tensor& source,
+      const meta_return_ty& found,
       const at::Tensor& result) {
-    Base::impl(self, dim_, index, source, result);
+    Base::impl(self, found.dim, index, source, result);
   }
-
- private:
-  int64_t dim_;
 };
 
 void copyKernel(at::TensorIterator& iter, int64_t dim, int64_t size, int64_t stride) {
@@ -36,7 +31,7 @@ void copyKernel(at::TensorIterator& iter, int64_t dim, int64_t size, int64_t str
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<IndexCopyImpl, "aten::index_copy.out">>(m, "index_copy");
+  implForms<Structured<IndexCopyImpl, "index_copy.out">>(m, "index_copy");
 }
 
 } // namespace

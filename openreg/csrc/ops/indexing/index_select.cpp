@@ -1,5 +1,6 @@
 // index_select and index_fill: whole slices, where a vector of indices says.
 #include "ops/indexing/indexing.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <ATen/MemoryOverlap.h>
@@ -26,7 +27,6 @@ at::Tensor alongDim(const at::Tensor& index, int64_t dim, const at::Tensor& like
 }
 
 at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
-  SameDevice("aten::index_select.out").all(self, dim, index, out);
   dim = c10::maybe_wrap_dim(dim, self.dim());
   TORCH_CHECK_INDEX(index.dim() <= 1, "index_select(): Index is supposed to be a vector");
   TORCH_CHECK(
@@ -64,7 +64,7 @@ at::Tensor& indexFillWithTensor(at::Tensor& self, int64_t dim, const at::Tensor&
   if (value.is_cpu()) {
     return at::native::index_fill_(self, dim, index, value.item());
   }
-  SameDevice("aten::index_fill_.int_Tensor").all(self, dim, index, value);
+  SameDevice("index_fill_.int_Tensor").all(self, dim, index, value);
   TORCH_CHECK_INDEX(
       index.scalar_type() == at::kLong || index.scalar_type() == at::kInt,
       "index_fill_(): Expected dtype int32/int64 for index.");
@@ -95,13 +95,13 @@ void fillKernel(at::TensorIterator& iter, int64_t dim, int64_t size, int64_t str
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("index_select", indexSelect);
-  m.impl("index_select.out", indexSelectOut);
-  m.impl(
+  implPlain<"index_select", indexSelect>(m);
+  implPlain<"index_select.out", indexSelectOut>(m);
+  implPlain<
       "index_fill_.int_Scalar",
       static_cast<at::Tensor& (*)(at::Tensor&, int64_t, const at::Tensor&, const at::Scalar&)>(
-          at::native::index_fill_));
-  m.impl("index_fill_.int_Tensor", indexFillWithTensor);
+          at::native::index_fill_)>(m);
+  m.impl("index_fill_.int_Tensor", indexFillWithTensor); // its value may be on the CPU
 }
 
 } // namespace

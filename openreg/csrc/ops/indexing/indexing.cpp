@@ -14,12 +14,10 @@ namespace {
 
 using kernels::IndexArgs;
 
-const Kernel kIndex("index");
-const Kernel kIndexPut("index_put");
-const Kernel kIndexReduce("index_reduce");
-
 const Kernel& kernelFor(Indexing indexing) {
-  return indexing == Indexing::Read ? kIndex : indexing == Indexing::Write ? kIndexPut : kIndexReduce;
+  return indexing == Indexing::Read    ? kernel<"index">
+         : indexing == Indexing::Write ? kernel<"index_put">
+                                       : kernel<"index_reduce">;
 }
 
 /// Describes the tensor that the indices point to: as far as they may point.
@@ -73,7 +71,7 @@ void launchIndexing(
   args.elementSize = iter.element_size(operands.dense);
   args.dtype = kernels::DType{};
   args.arrival = kernels::Arrival{};
-  if (&kernel == &kIndexReduce) {
+  if (&kernel == &openreg::kernel<"index_reduce">) {
     args.dtype = kernelDType(iter.dtype(operands.dense), kernel.name());
     args.arrival = static_cast<kernels::Arrival>(static_cast<int>(indexing) - static_cast<int>(Indexing::Add));
   }

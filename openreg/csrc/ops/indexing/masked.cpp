@@ -1,5 +1,6 @@
 // Elements that a mask of booleans chooses.
 #include "ops/launch/elementwise.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <ATen/ExpandUtils.h>
@@ -15,8 +16,6 @@
 
 namespace openreg {
 namespace {
-
-const KernelFamily kWhere("where");
 
 void checkMaskDevice(const char* op, const at::Tensor& self, const at::Tensor& mask) {
   TORCH_CHECK(
@@ -46,7 +45,7 @@ at::Tensor& maskedFill(at::Tensor& self, const at::Tensor& mask, const at::Tenso
                         .add_const_input(value)
                         .add_const_input(self)
                         .build();
-  launchElementwise(kWhere, iter, self.scalar_type());
+  launchElementwise(kernelFamily<"where">, iter, self.scalar_type());
   return self;
 }
 
@@ -108,9 +107,9 @@ at::Tensor& maskedScatter(at::Tensor& self, const at::Tensor& mask, const at::Te
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("masked_fill_.Scalar", maskedFillWithScalar);
   m.impl("masked_fill_.Tensor", maskedFillWithTensor);
-  m.impl("masked_select", maskedSelect);
-  m.impl("masked_select.out", maskedSelectOut);
-  m.impl("masked_scatter_", maskedScatter);
+  implPlain<"masked_select", maskedSelect>(m);
+  implPlain<"masked_select.out", maskedSelectOut>(m);
+  implPlain<"masked_scatter_", maskedScatter>(m);
 }
 
 } // namespace

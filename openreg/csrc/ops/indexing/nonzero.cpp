@@ -2,6 +2,7 @@
 // counts them first, and this is one of the few operators that wait for an answer.
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <kernels/indexing/nonzero.h>
@@ -17,9 +18,6 @@ namespace {
 
 using kernels::NonzeroArgs;
 
-const Kernel kCount("nonzero_count");
-const Kernel kNonzero("nonzero");
-
 // LITERALINCLUDE START: NONZERO
 /// A search of one tensor.
 class Search {
@@ -29,7 +27,7 @@ class Search {
     TORCH_CHECK(self.dim() <= kernels::kMaxDims, "nonzero: ", self.dim(), " dimensions are more than kernels take");
     args_.input = self.const_data_ptr();
     args_.counts = counts_.mutable_data_ptr<int64_t>();
-    args_.dtype = kernelDType(self.scalar_type(), kNonzero.name());
+    args_.dtype = kernelDType(self.scalar_type(), kernel<"nonzero">.name());
     args_.dims = static_cast<int>(self.dim());
     for (int i = 0; i < args_.dims; ++i) { // device code has the fastest dimension first
       args_.sizes[i] = self.size(-1 - i);
@@ -40,7 +38,7 @@ class Search {
             offsetof(NonzeroArgs, input), orAccessRead, args_.dims, args_.sizes, args_.strides, self.element_size()),
         kernels::contiguousPointer(offsetof(NonzeroArgs, counts), orAccessRead | orAccessWrite, counts_.nbytes()),
     };
-    launch(kCount, device_.index(), args_, std::span(pointers_).first(2));
+    launch(kernel<"nonzero_count">, device_.index(), args_, std::span(pointers_).first(2));
   }
 
   /// How many there are. Blocks until the device has counted them.
@@ -54,7 +52,7 @@ class Search {
       args_.rowStride = rows.stride(0);
       args_.columnStride = rows.stride(1);
       pointers_[2] = kernels::contiguousPointer(offsetof(NonzeroArgs, indices), orAccessWrite, rows.nbytes());
-      launch(kNonzero, device_.index(), args_, pointers_);
+      launch(kernel<"nonzero">, device_.index(), args_, pointers_);
     }
   }
 
@@ -80,15 +78,12 @@ at::Tensor nonzero(const at::Tensor& self) {
 // LITERALINCLUDE END: NONZERO
 
 at::Tensor& nonzeroOut(const at::Tensor& self, at::Tensor& out) {
-  SameDevice("aten::nonzero.out").all(self, out);
   TORCH_CHECK(
       out.scalar_type() == at::kLong, "nonzero: Expected out tensor to have scalar type Long but got scalar type ",
       out.scalar_type());
   at::assert_no_internal_overlap(out);
   at::assert_no_overlap(out, self);
-  const auto found = nonzero(self);
-  resizeOutput(out, found.sizes(), {}, found.options());
-  return out.copy_(found);
+  return copyResult(nonzero(self), out);
 }
 
 /// The size is given, so nobody waits.
@@ -100,20 +95,17 @@ at::Tensor nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fillValue
 }
 
 at::Tensor& nonzeroStaticOut(const at::Tensor& self, int64_t size, int64_t fillValue, at::Tensor& out) {
-  SameDevice("aten::nonzero_static.out").all(self, size, fillValue, out);
   TORCH_CHECK(
       out.scalar_type() == at::kLong,
       "nonzero_static: Expected out tensor to have scalar type Long but got scalar type ", out.scalar_type());
-  const auto found = nonzeroStatic(self, size, fillValue);
-  resizeOutput(out, found.sizes(), {}, found.options());
-  return out.copy_(found);
+  return copyResult(nonzeroStatic(self, size, fillValue), out);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("nonzero", nonzero);
-  m.impl("nonzero.out", nonzeroOut);
-  m.impl("nonzero_static", nonzeroStatic);
-  m.impl("nonzero_static.out", nonzeroStaticOut);
+  implPlain<"nonzero", nonzero>(m);
+  implPlain<"nonzero.out", nonzeroOut>(m);
+  implPlain<"nonzero_static", nonzeroStatic>(m);
+  implPlain<"nonzero_static.out", nonzeroStaticOut>(m);
 }
 
 } // namespace

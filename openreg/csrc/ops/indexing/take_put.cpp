@@ -1,5 +1,6 @@
 // take and put_: single elements of a tensor that is seen as one vector.
 #include "ops/indexing/indexing.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/native/IndexKernel.h>
 #include <ATen/ops/put_native.h>
@@ -33,9 +34,9 @@ void putKernel(at::TensorIterator& iter, const at::TensorBase& self, bool accumu
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("take", at::native::take);
-  m.impl("take.out", at::native::take_out);
-  m.impl("put_", at::native::put_);
+  implPlain<"take", at::native::take>(m);
+  implPlain<"take.out", at::native::take_out>(m);
+  implPlain<"put_", at::native::put_>(m);
 }
 
 } // namespace

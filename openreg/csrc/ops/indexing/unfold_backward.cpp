@@ -1,5 +1,6 @@
 // The gradient of Tensor.unfold(), whose windows overlap.
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/indexing/unfold_backward.h>
 
@@ -11,8 +12,6 @@ namespace openreg {
 namespace {
 
 using kernels::UnfoldBackwardArgs;
-
-const KernelFamily kUnfoldBackward("unfold_backward");
 
 void unfoldBackwardKernel(at::Tensor& in, const at::Tensor& grad, int64_t dim, int64_t size, int64_t step) {
   if (in.numel() == 0) {
@@ -27,13 +26,13 @@ void unfoldBackwardKernel(at::Tensor& in, const at::Tensor& grad, int64_t dim, i
   args.step = step;
   const ArrayOutput output(in);
   launchOverArrays(
-      kUnfoldBackward, grad, args,
+      kernelFamily<"unfold_backward">, grad, args,
       {writes("grad_in", &UnfoldBackwardArgs::in, output), reads("grad", &UnfoldBackwardArgs::grad, grad)});
   output.finish();
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("unfold_backward", at::native::unfold_backward);
+  implPlain<"unfold_backward", at::native::unfold_backward>(m);
 }
 
 } // namespace

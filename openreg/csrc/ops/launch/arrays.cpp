@@ -40,20 +40,8 @@ at::Tensor asArray(const std::optional<at::Tensor>& tensor) {
   return tensor.has_value() ? asArray(*tensor) : at::Tensor();
 }
 
-ArrayOutput::ArrayOutput(const at::Tensor& output) : output_(output) {
-  if (!output.defined()) {
-    return;
-  }
-  const auto type = arrayType(output.scalar_type());
-  const bool isArray = type == output.scalar_type() && output.is_contiguous();
-  array_ = isArray ? output : at::empty(output.sizes(), output.options().dtype(type), at::MemoryFormat::Contiguous);
-}
-
-void ArrayOutput::finish() const {
-  if (output_.defined() && !array_.is_same(output_)) {
-    output_.copy_(array_);
-  }
-}
+ArrayOutput::ArrayOutput(const at::Tensor& output)
+    : ContiguousOutput(output, output.defined() ? std::optional(arrayType(output.scalar_type())) : std::nullopt) {}
 
 void checkArray(const KernelFamily& family, const ArrayPointer& pointer, const at::Tensor& like) {
   const auto& array = pointer.array;

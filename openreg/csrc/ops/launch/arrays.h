@@ -2,6 +2,8 @@
 #pragma once
 
 #include "ops/launch/kernel_family.h"
+#include "ops/structured/contiguous_output.h"
+#include "ops/structured/structured_output.h"
 
 #include <kernels/launch/pointers.h>
 
@@ -25,21 +27,11 @@ at::Tensor asArray(const at::Tensor& tensor);
 /** @brief asArray() for an argument that may be missing; then it is undefined. */
 at::Tensor asArray(const std::optional<at::Tensor>& tensor);
 
-/** @brief What a kernel writes in place of an output that is no such array; finish() brings it there. */
-class ArrayOutput {
+/** @brief An output that a kernel writes as such an array. @see ContiguousOutput */
+class ArrayOutput : public ContiguousOutput {
  public:
   /** @param output May be undefined: nobody wants it, and the kernel gets a null pointer. */
   explicit ArrayOutput(const at::Tensor& output);
-
-  const at::Tensor& array() const { return array_; }
-
-  /** @brief Queues the copy into the output, if there is one to make. To be called when the kernel has been launched.
-   */
-  void finish() const;
-
- private:
-  at::Tensor output_;
-  at::Tensor array_;
 };
 
 // LITERALINCLUDE START: LAUNCH ARRAYS
@@ -97,7 +89,7 @@ ArrayPointer writes(const char* name, Pointer Args::* member, const at::Tensor& 
 }
 template <class Args, class Pointer>
 ArrayPointer writes(const char* name, Pointer Args::* member, const ArrayOutput& output) {
-  return writes(name, member, output.array());
+  return writes(name, member, output.tensor());
 }
 
 /**

@@ -17,7 +17,7 @@ namespace {
 /// What has been found, so that a reset of the device can have it asked for again.
 struct Found {
   std::mutex mutex;
-  std::array<std::vector<std::atomic<orKernel_t>*>, std::numeric_limits<c10::DeviceIndex>::max() + 1> places;
+  std::array<std::vector<std::atomic<orKernel_t>*>, kMaxDevices> places;
 };
 
 Found& found() {

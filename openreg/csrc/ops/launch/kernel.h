@@ -3,13 +3,13 @@
 
 #include "device/device.h"
 #include "device/error.h"
+#include "ops/launch/name.h"
 #include "stream/handle.h"
 
 #include <openreg.h>
 
 #include <array>
 #include <atomic>
-#include <limits>
 #include <span>
 
 namespace openreg {
@@ -19,7 +19,7 @@ namespace openreg {
  * @brief A kernel of the driver's module "openreg", looked up once for each device.
  *
  * Kernels go by name and their arguments as plain bytes, so that a launch means the same to every driver: one in this
- * process, one in another, a real device. Make one static object for each kernel. Any thread.
+ * process, one in another, a real device. Any thread.
  */
 class Kernel {
  public:
@@ -35,11 +35,13 @@ class Kernel {
   const char* name() const { return name_; }
 
  private:
-  static constexpr size_t kMaxDevices = std::numeric_limits<c10::DeviceIndex>::max() + 1;
-
   const char* name_;
   mutable std::array<std::atomic<orKernel_t>, kMaxDevices> handles_{}; // null: not asked yet
 };
+
+/** @brief The kernel of a name: `kernel<"copy">`. There is one object, whoever names it. */
+template <Name name>
+inline constinit const Kernel kernel{name.value};
 
 /**
  * @brief Queues a kernel on the calling thread's current stream of `device`. Does not block.

@@ -14,8 +14,7 @@ namespace openreg {
  * @brief The kernels "name.float", "name.int64" and so on of the driver's module.
  *
  * Which of them exist is the driver's knowledge and stands nowhere else: a type that an operator does not have is a
- * kernel that is not found, and becomes the error that the CPU gives. Make one static object for each operator. Any
- * thread.
+ * kernel that is not found, and becomes the error that the CPU gives. Any thread.
  */
 class KernelFamily {
  public:
@@ -37,6 +36,10 @@ class KernelFamily {
   const char* name_;
   mutable std::array<std::atomic<const Kernel*>, kernels::kComputeTypes> kernels_{}; // null: not asked yet
 };
+
+/** @brief The kernels of an operator: `kernelFamily<"add">`. There is one object, whoever names it. */
+template <Name name>
+inline constinit const KernelFamily kernelFamily{name.value};
 // LITERALINCLUDE END: KERNEL FAMILY
 
 } // namespace openreg

@@ -1,5 +1,6 @@
 // cross and trace, out of other operators.
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/native/Cross.h>
 #include <ATen/ops/linalg_cross_native.h>
@@ -23,8 +24,8 @@ at::Tensor trace(const at::Tensor& self) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_linalg_cross_out, "aten::linalg_cross.out">>(m, "linalg_cross");
-  m.impl("trace", trace);
+  implForms<Structured<at::native::structured_linalg_cross_out, "linalg_cross.out">>(m, "linalg_cross");
+  implPlain<"trace", trace>(m);
 }
 
 } // namespace

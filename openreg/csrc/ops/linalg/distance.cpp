@@ -1,5 +1,6 @@
 // Distances between rows: cdist and pdist.
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/linalg/distance.h>
 
@@ -14,11 +15,6 @@ namespace openreg {
 namespace {
 
 using kernels::DistanceArgs;
-
-const KernelFamily kCdist("cdist");
-const KernelFamily kCdistBackward("cdist_backward");
-const KernelFamily kPdist("pdist");
-const KernelFamily kPdistBackward("pdist_backward");
 
 /// @param others Undefined: the rows of `first` among themselves.
 DistanceArgs describe(const at::Tensor& first, const at::Tensor& others, double p) {
@@ -59,7 +55,7 @@ void launchBackward(
 }
 
 void cdistKernel(at::Tensor& distances, const at::Tensor& first, const at::Tensor& second, double p) {
-  launchForward(kCdist, distances, first, second, p);
+  launchForward(kernelFamily<"cdist">, distances, first, second, p);
 }
 
 void cdistBackwardKernel(
@@ -69,23 +65,23 @@ void cdistBackwardKernel(
     const at::Tensor& second,
     double p,
     const at::Tensor& distances) {
-  launchBackward(kCdistBackward, result, grad, first, second, p, distances);
+  launchBackward(kernelFamily<"cdist_backward">, result, grad, first, second, p, distances);
 }
 
 void pdistKernel(at::Tensor& distances, const at::Tensor& self, double p) {
-  launchForward(kPdist, distances, self, {}, p);
+  launchForward(kernelFamily<"pdist">, distances, self, {}, p);
 }
 
 void pdistBackwardKernel(
     at::Tensor& result, const at::Tensor& grad, const at::Tensor& self, double p, const at::Tensor& distances) {
-  launchBackward(kPdistBackward, result, grad, self, {}, p, distances);
+  launchBackward(kernelFamily<"pdist_backward">, result, grad, self, {}, p, distances);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_cdist_forward", at::native::_cdist_forward);
-  m.impl("_cdist_backward", at::native::_cdist_backward);
-  m.impl("_pdist_forward", at::native::_pdist_forward);
-  m.impl("_pdist_backward", at::native::_pdist_backward);
+  implPlain<"_cdist_forward", at::native::_cdist_forward>(m);
+  implPlain<"_cdist_backward", at::native::_cdist_backward>(m);
+  implPlain<"_pdist_forward", at::native::_pdist_forward>(m);
+  implPlain<"_pdist_backward", at::native::_pdist_backward>(m);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // Fourier transforms: what torch.fft, stft and istft are made of.
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <kernels/launch/pointers.h>
@@ -15,8 +16,6 @@
 
 namespace openreg {
 namespace {
-
-const Kernel kFft("fft");
 
 /// A transform along one dimension.
 struct Transform {
@@ -37,8 +36,8 @@ at::Tensor launchFft(const at::Tensor& self, const Transform& transform, at::Sca
   args.size = transform.size;
   args.inSize = in.size(transform.dim);
   args.outSize = transform.outSize;
-  args.inType = kernelDType(in.scalar_type(), kFft.name());
-  args.outType = kernelDType(type, kFft.name());
+  args.inType = kernelDType(in.scalar_type(), kernel<"fft">.name());
+  args.outType = kernelDType(type, kernel<"fft">.name());
   args.inverse = transform.forward ? 0 : 1;
   args.scale = scale;
   args.out = out.mutable_data_ptr();
@@ -48,7 +47,7 @@ at::Tensor launchFft(const at::Tensor& self, const Transform& transform, at::Sca
       kernels::contiguousPointer(offsetof(kernels::FftArgs, in), orAccessRead, in.nbytes()),
   };
   if (out.numel() > 0) {
-    launch(kFft, self.device().index(), args, pointers);
+    launch(kernel<"fft">, self.device().index(), args, pointers);
   }
   return out;
 }
@@ -108,33 +107,13 @@ at::Tensor complexToReal(const at::Tensor& self, at::IntArrayRef dims, int64_t n
       alongEach(self, others, false, 1), {last, size, size, false}, c10::toRealValueType(self.scalar_type()), scale);
 }
 
-at::Tensor& into(const at::Tensor& result, at::Tensor& out) {
-  resizeOutput(out, result.sizes(), {}, result.options());
-  return out.copy_(result);
-}
-
-at::Tensor& complexToComplexOut(
-    const at::Tensor& self, at::IntArrayRef dims, int64_t normalization, bool forward, at::Tensor& out) {
-  return into(complexToComplex(self, dims, normalization, forward), out);
-}
-
-at::Tensor&
-realToComplexOut(const at::Tensor& self, at::IntArrayRef dims, int64_t normalization, bool oneSided, at::Tensor& out) {
-  return into(realToComplex(self, dims, normalization, oneSided), out);
-}
-
-at::Tensor&
-complexToRealOut(const at::Tensor& self, at::IntArrayRef dims, int64_t normalization, int64_t size, at::Tensor& out) {
-  return into(complexToReal(self, dims, normalization, size), out);
-}
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_fft_c2c", complexToComplex);
-  m.impl("_fft_c2c.out", complexToComplexOut);
-  m.impl("_fft_r2c", realToComplex);
-  m.impl("_fft_r2c.out", realToComplexOut);
-  m.impl("_fft_c2r", complexToReal);
-  m.impl("_fft_c2r.out", complexToRealOut);
+  implPlain<"_fft_c2c", complexToComplex>(m);
+  implPlain<"_fft_c2c.out", IntoOutput<complexToComplex>::call>(m);
+  implPlain<"_fft_r2c", realToComplex>(m);
+  implPlain<"_fft_r2c.out", IntoOutput<realToComplex>::call>(m);
+  implPlain<"_fft_c2r", complexToReal>(m);
+  implPlain<"_fft_c2r.out", IntoOutput<complexToReal>::call>(m);
 }
 
 } // namespace

@@ -17,8 +17,6 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kGemm("gemm");
-
 // LITERALINCLUDE START: MATRIX LAYOUT
 /// Whether a matrix is what the vendor's library takes: its rows, or its columns, in one piece each and apart, but not
 /// farther than the library counts.
@@ -70,7 +68,7 @@ void launchGemm(
   args.m = out.size(-2);
   args.n = out.size(-1);
   args.k = a.size(-1);
-  args.dtype = kernelDType(out.scalar_type(), kGemm.name());
+  args.dtype = kernelDType(out.scalar_type(), kernelFamily<"gemm">.name());
   putScalar(args.alpha, alpha, args.dtype);
   putScalar(args.beta, beta, args.dtype);
   const std::array pointers = {
@@ -79,7 +77,7 @@ void launchGemm(
       pointer(offsetof(kernels::GemmArgs, b.data), orAccessRead, b),
   };
   const auto device = out.device().index();
-  launch(kGemm.get(out.scalar_type(), device), device, args, pointers);
+  launch(kernelFamily<"gemm">.get(out.scalar_type(), device), device, args, pointers);
 }
 // LITERALINCLUDE END: LAUNCH GEMM
 

@@ -68,10 +68,10 @@ struct AddedBatchedProduct : at::meta::structured_baddbmm {
 };
 
 // LITERALINCLUDE START: REGISTER LINEAR
-using Mm = Structured<MatrixProduct, "aten::mm.out">;
-using Addmm = Structured<AddedMatrixProduct, "aten::addmm.out">;
-using Bmm = Structured<BatchedProduct, "aten::bmm.out">;
-using Baddbmm = Structured<AddedBatchedProduct, "aten::baddbmm.out">;
+using Mm = Structured<MatrixProduct, "mm.out">;
+using Addmm = Structured<AddedMatrixProduct, "addmm.out">;
+using Bmm = Structured<BatchedProduct, "bmm.out">;
+using Baddbmm = Structured<AddedBatchedProduct, "baddbmm.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("mm", Mm::functional);

@@ -1,5 +1,6 @@
 // addr: the default implementation, out of other operators, would round three times.
 #include "ops/pointwise/elementwise_stub.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/native/LinearAlgebra.h>
 #include <ATen/ops/addr_native.h>
@@ -9,8 +10,8 @@ namespace openreg {
 namespace {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("addr", at::native::addr);
-  m.impl("addr.out", at::native::addr_out);
+  implPlain<"addr", at::native::addr>(m);
+  implPlain<"addr.out", at::native::addr_out>(m);
 }
 
 } // namespace

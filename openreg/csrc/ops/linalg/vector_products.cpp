@@ -1,6 +1,7 @@
 // Products with vectors, and sums of products: addmv, dot, vdot, addbmm.
 #include "ops/linalg/gemm.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/addmv_meta.h>
@@ -24,10 +25,9 @@ struct AddedVectorProduct : at::meta::structured_addmv {
     multiplyMatrices(out.unsqueeze(1), matrix, vector.unsqueeze(1), beta, alpha);
   }
 };
-using Addmv = Structured<AddedVectorProduct, "aten::addmv.out">;
+using Addmv = Structured<AddedVectorProduct, "addmv.out">;
 
 at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
-  SameDevice("aten::dot.out").all(self, other);
   TORCH_CHECK(
       self.dim() == 1 && other.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", other.dim(),
       "D tensors");
@@ -50,9 +50,7 @@ at::Tensor vdot(const at::Tensor& self, const at::Tensor& other) {
 template <at::Tensor (*product)(const at::Tensor&, const at::Tensor&)>
 at::Tensor& productOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
   TORCH_CHECK(self.dtype() == out.dtype(), "result dtype ", out.dtype(), " does not match input dtype ", self.dtype());
-  const auto result = product(self, other);
-  resizeOutput(out, {}, {}, result.options());
-  return out.copy_(result);
+  return copyResult(product(self, other), out);
 }
 
 at::Tensor& addbmmOut(
@@ -92,13 +90,13 @@ at::Tensor& addbmmInPlace(
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Addmv>(m, "addmv");
-  m.impl("dot", dot);
-  m.impl("dot.out", productOut<dot>);
-  m.impl("vdot", vdot);
-  m.impl("vdot.out", productOut<vdot>);
-  m.impl("addbmm", addbmm);
-  m.impl("addbmm_", addbmmInPlace);
-  m.impl("addbmm.out", addbmmOut);
+  implPlain<"dot", dot>(m);
+  implPlain<"dot.out", productOut<dot>>(m);
+  implPlain<"vdot", vdot>(m);
+  implPlain<"vdot.out", productOut<vdot>>(m);
+  implPlain<"addbmm", addbmm>(m);
+  implPlain<"addbmm_", addbmmInPlace>(m);
+  implPlain<"addbmm.out", addbmmOut>(m);
 }
 
 } // namespace

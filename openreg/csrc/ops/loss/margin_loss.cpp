@@ -11,9 +11,6 @@ namespace {
 
 using kernels::MarginLossArgs;
 
-const KernelFamily kForward("margin_loss");
-const KernelFamily kBackward("margin_loss_backward");
-
 } // namespace
 
 MarginLossArgs describeMarginLoss(const at::Tensor& input, const at::Tensor& target, bool multilabel) {
@@ -45,7 +42,7 @@ at::Tensor marginLoss(
   const auto losses = at::empty({args.rows}, input.options());
   const ArrayOutput lossOut(losses), isTargetOut(isTarget);
   launchOverArrays(
-      kForward, input, args,
+      kernelFamily<"margin_loss">, input, args,
       {reads("self", &MarginLossArgs::input, input), reads("target", &MarginLossArgs::target, target.contiguous()),
        reads("weight", &MarginLossArgs::weight, weight), writes("loss", &MarginLossArgs::loss, lossOut),
        writes("is_target", &MarginLossArgs::isTarget, isTargetOut)});
@@ -68,7 +65,7 @@ at::Tensor marginLossBackward(
   const auto gradInput = at::empty_like(input, at::MemoryFormat::Contiguous);
   const ArrayOutput output(gradInput);
   launchOverArrays(
-      kBackward, input, args,
+      kernelFamily<"margin_loss_backward">, input, args,
       {reads("self", &MarginLossArgs::input, input), reads("target", &MarginLossArgs::target, target.contiguous()),
        reads("weight", &MarginLossArgs::weight, weight),
        reads("grad_output", &MarginLossArgs::loss, grad.expand({args.rows})),

@@ -11,8 +11,6 @@
 
 namespace openreg {
 
-using OptionalTensor = std::optional<at::Tensor>;
-
 /** @brief The sizes of a batch, or of a single row. @throws c10::Error as the CPU does if they do not fit. */
 kernels::MarginLossArgs describeMarginLoss(const at::Tensor& input, const at::Tensor& target, bool multilabel);
 
@@ -37,19 +35,5 @@ at::Tensor marginLossBackward(
     const at::Tensor& target,
     const OptionalTensor& weight,
     int64_t reduction);
-
-/** @brief The form with an output that is given, of a function that makes one. */
-template <auto function>
-struct IntoOutput;
-/// @cond the reference has the declaration
-template <class... A, at::Tensor (*function)(A...)>
-struct IntoOutput<function> {
-  static at::Tensor& call(A... args, at::Tensor& out) {
-    const auto result = function(args...);
-    resizeOutput(out, result.sizes(), {}, result.options());
-    return out.copy_(result);
-  }
-};
-/// @endcond
 
 } // namespace openreg

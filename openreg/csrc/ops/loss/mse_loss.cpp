@@ -1,5 +1,6 @@
 // mse_loss and its derivative.
 #include "ops/launch/elementwise.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured.h"
 
 #include <ATen/native/BinaryOps.h>
@@ -11,14 +12,11 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kSquaredError("mse");
-const KernelFamily kSquaredErrorBackward("mse_backward");
-
 void squaredErrorKernel(at::TensorIteratorBase& iter) {
-  launchElementwise(kSquaredError, iter);
+  launchElementwise(kernelFamily<"mse">, iter);
 }
 void squaredErrorBackwardKernel(at::TensorIterator& iter, const c10::Scalar& factor) {
-  launchElementwise(kSquaredErrorBackward, iter, {factor});
+  launchElementwise(kernelFamily<"mse_backward">, iter, {factor});
 }
 
 // LITERALINCLUDE START: REGISTER LOSS
@@ -27,8 +25,8 @@ using MseLoss = Structured<at::native::structured_mse_loss_out>;
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("mse_loss", MseLoss::functional);
   m.impl("mse_loss.out", MseLoss::out);
-  m.impl("mse_loss_backward", at::native::mse_loss_backward);
-  m.impl("mse_loss_backward.grad_input", at::native::mse_loss_backward_out);
+  implPlain<"mse_loss_backward", at::native::mse_loss_backward>(m);
+  implPlain<"mse_loss_backward.grad_input", at::native::mse_loss_backward_out>(m);
 }
 // LITERALINCLUDE END: REGISTER LOSS
 

@@ -1,5 +1,6 @@
 // multi_margin_loss: one target for each row.
 #include "ops/loss/margin_loss.h"
+#include "ops/structured/plain.h"
 
 #include <torch/library.h>
 
@@ -31,7 +32,6 @@ at::Tensor multiMarginLoss(
     const at::Scalar& margin,
     const OptionalTensor& weight,
     int64_t reduction) {
-  SameDevice("aten::multi_margin_loss.out").all(self, target, p, margin, weight);
   return marginLoss(describe(self, target, p, margin, weight), self, target, weight, reduction);
 }
 
@@ -43,15 +43,14 @@ at::Tensor multiMarginLossBackward(
     const at::Scalar& margin,
     const OptionalTensor& weight,
     int64_t reduction) {
-  SameDevice("aten::multi_margin_loss_backward.grad_input").all(gradOutput, self, target, p, margin, weight);
   return marginLossBackward(describe(self, target, p, margin, weight), gradOutput, self, target, weight, reduction);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("multi_margin_loss", multiMarginLoss);
-  m.impl("multi_margin_loss.out", IntoOutput<multiMarginLoss>::call);
-  m.impl("multi_margin_loss_backward", multiMarginLossBackward);
-  m.impl("multi_margin_loss_backward.grad_input", IntoOutput<multiMarginLossBackward>::call);
+  implPlain<"multi_margin_loss", multiMarginLoss>(m);
+  implPlain<"multi_margin_loss.out", IntoOutput<multiMarginLoss>::call>(m);
+  implPlain<"multi_margin_loss_backward", multiMarginLossBackward>(m);
+  implPlain<"multi_margin_loss_backward.grad_input", IntoOutput<multiMarginLossBackward>::call>(m);
 }
 
 } // namespace

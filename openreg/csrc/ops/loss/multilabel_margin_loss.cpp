@@ -1,5 +1,6 @@
 // multilabel_margin_loss: several targets for each row.
 #include "ops/loss/margin_loss.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
@@ -33,10 +34,10 @@ std::tuple<at::Tensor&, at::Tensor&> multilabelMarginLossOut(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("multilabel_margin_loss_forward", multilabelMarginLoss);
-  m.impl("multilabel_margin_loss_forward.output", multilabelMarginLossOut);
-  m.impl("multilabel_margin_loss_backward", multilabelMarginLossBackward);
-  m.impl("multilabel_margin_loss_backward.grad_input", IntoOutput<multilabelMarginLossBackward>::call);
+  implPlain<"multilabel_margin_loss_forward", multilabelMarginLoss>(m);
+  implPlain<"multilabel_margin_loss_forward.output", multilabelMarginLossOut>(m);
+  implPlain<"multilabel_margin_loss_backward", multilabelMarginLossBackward>(m);
+  implPlain<"multilabel_margin_loss_backward.grad_input", IntoOutput<multilabelMarginLossBackward>::call>(m);
 }
 
 } // namespace

@@ -16,14 +16,11 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kNllLoss("nll_loss");
-const KernelFamily kNllLossBackward("nll_loss_backward");
-
 /// A tensor of at most one dimension.
 kernels::Vector describe(const at::Tensor& tensor) {
   return {
       const_cast<void*>(tensor.const_data_ptr()), tensor.dim() == 0 ? 0 : tensor.stride(0) * tensor.element_size(),
-      kernelDType(tensor.scalar_type(), kNllLoss.name())};
+      kernelDType(tensor.scalar_type(), kernelFamily<"nll_loss">.name())};
 }
 
 orPointerArg pointer(size_t offset, uint32_t access, const at::Tensor& tensor) {
@@ -48,7 +45,7 @@ void launchNllLoss(
     const at::Tensor& loss,
     const at::Tensor& totalWeight) {
   const auto device = input.device().index();
-  const bool forward = &family == &kNllLoss;
+  const bool forward = &family == &kernelFamily<"nll_loss">;
   const auto apart = [&](const at::Tensor& tensor) {
     return forward ? apartFrom(totalWeight, apartFrom(loss, tensor)) : apartFrom(input, tensor);
   };
@@ -101,7 +98,7 @@ struct NllLossImpl : at::meta::structured_nll_loss_forward {
       const at::Tensor& output,
       const at::Tensor& totalWeight) {
     checkTarget(target);
-    launchNllLoss(kNllLoss, self, target, weight, reduction, ignoreIndex, output, totalWeight);
+    launchNllLoss(kernelFamily<"nll_loss">, self, target, weight, reduction, ignoreIndex, output, totalWeight);
   }
 };
 
@@ -116,12 +113,13 @@ struct NllLossBackwardImpl : at::meta::structured_nll_loss_backward {
       const at::Tensor& totalWeight,
       const at::Tensor& gradInput) {
     checkTarget(target);
-    launchNllLoss(kNllLossBackward, gradInput, target, weight, reduction, ignoreIndex, gradOutput, totalWeight);
+    launchNllLoss(
+        kernelFamily<"nll_loss_backward">, gradInput, target, weight, reduction, ignoreIndex, gradOutput, totalWeight);
   }
 };
 
-using NllLoss = Structured<NllLossImpl, "aten::nll_loss_forward.output", 2>;
-using NllLossBackward = Structured<NllLossBackwardImpl, "aten::nll_loss_backward.grad_input">;
+using NllLoss = Structured<NllLossImpl, "nll_loss_forward.output", 2>;
+using NllLossBackward = Structured<NllLossBackwardImpl, "nll_loss_backward.grad_input">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("nll_loss_forward", NllLoss::functional);

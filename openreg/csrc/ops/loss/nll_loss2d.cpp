@@ -1,4 +1,5 @@
 // nll_loss of images: each pixel is a guess, so it is nll_loss of as many rows.
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <ATen/core/Reduction.h>
@@ -12,8 +13,6 @@
 
 namespace openreg {
 namespace {
-
-using OptionalTensor = std::optional<at::Tensor>;
 
 void checkShapes(const at::Tensor& self, const at::Tensor& target) {
   TORCH_CHECK(
@@ -89,10 +88,10 @@ at::Tensor& nllLoss2dBackwardOut(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("nll_loss2d_forward", nllLoss2d);
-  m.impl("nll_loss2d_forward.output", nllLoss2dOut);
-  m.impl("nll_loss2d_backward", nllLoss2dBackward);
-  m.impl("nll_loss2d_backward.grad_input", nllLoss2dBackwardOut);
+  implPlain<"nll_loss2d_forward", nllLoss2d>(m);
+  implPlain<"nll_loss2d_forward.output", nllLoss2dOut>(m);
+  implPlain<"nll_loss2d_backward", nllLoss2dBackward>(m);
+  implPlain<"nll_loss2d_backward.grad_input", nllLoss2dBackwardOut>(m);
 }
 
 } // namespace

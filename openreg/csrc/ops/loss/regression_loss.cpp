@@ -1,6 +1,7 @@
 // Losses of each element: smooth_l1_loss, huber_loss and binary_cross_entropy.
 #include "ops/launch/elementwise.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Reduction.h>
@@ -16,27 +17,18 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kSmoothL1("smooth_l1");
-const KernelFamily kSmoothL1Backward("smooth_l1_backward");
-const KernelFamily kHuber("huber");
-const KernelFamily kHuberBackward("huber_backward");
-const KernelFamily kBinaryCrossEntropy("binary_cross_entropy");
-const KernelFamily kBinaryCrossEntropyBackward("binary_cross_entropy_backward");
-
 void smoothL1(at::TensorIteratorBase& iter, double beta) {
-  launchElementwise(kSmoothL1, iter, {beta});
+  launchElementwise(kernelFamily<"smooth_l1">, iter, {beta});
 }
 void smoothL1Backward(at::TensorIterator& iter, const at::Scalar& norm, double beta) {
-  launchElementwise(kSmoothL1Backward, iter, {norm, beta});
+  launchElementwise(kernelFamily<"smooth_l1_backward">, iter, {norm, beta});
 }
 void huber(at::TensorIterator& iter, double delta) {
-  launchElementwise(kHuber, iter, {delta});
+  launchElementwise(kernelFamily<"huber">, iter, {delta});
 }
 void huberBackward(at::TensorIterator& iter, const at::Scalar& norm, double delta) {
-  launchElementwise(kHuberBackward, iter, {norm, delta});
+  launchElementwise(kernelFamily<"huber_backward">, iter, {norm, delta});
 }
-
-using OptionalTensor = std::optional<at::Tensor>;
 
 /// What has no stub: the checks are those of PyTorch's functions.
 void checkSizes(const at::Tensor& self, const at::Tensor& target) {
@@ -51,13 +43,12 @@ at::Tensor& binaryCrossEntropyOut(
     const OptionalTensor& weight,
     int64_t reduction,
     at::Tensor& out) {
-  SameDevice("aten::binary_cross_entropy.out").all(self, target, weight, reduction, out);
   checkSizes(self, target);
   const auto factors = apartFrom(out, weight.value_or(at::Tensor()));
   auto losses = reduction == at::Reduction::None ? out : at::empty({0}, self.options());
   {
     auto iter = at::TensorIterator::borrowing_binary_op(losses, self, target);
-    launchElementwise(kBinaryCrossEntropy, iter);
+    launchElementwise(kernelFamily<"binary_cross_entropy">, iter);
   }
   if (factors.defined()) {
     losses.mul_(factors);
@@ -83,8 +74,6 @@ at::Tensor& binaryCrossEntropyBackwardOut(
     const OptionalTensor& weight,
     int64_t reduction,
     at::Tensor& gradInput) {
-  SameDevice("aten::binary_cross_entropy_backward.grad_input")
-      .all(gradOutput, self, target, weight, reduction, gradInput);
   checkSizes(self, target);
   const auto factors = apartFrom(gradInput, weight.value_or(at::Tensor()));
   auto iter = at::TensorIteratorConfig()
@@ -93,7 +82,7 @@ at::Tensor& binaryCrossEntropyBackwardOut(
                   .add_const_input(self)
                   .add_const_input(target)
                   .build();
-  launchElementwise(kBinaryCrossEntropyBackward, iter);
+  launchElementwise(kernelFamily<"binary_cross_entropy_backward">, iter);
   if (factors.defined()) {
     gradInput.mul_(factors);
   }
@@ -117,14 +106,14 @@ using SmoothL1Loss = Structured<at::native::structured_smooth_l1_loss_out>;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<SmoothL1Loss>(m, "smooth_l1_loss");
-  m.impl("smooth_l1_loss_backward.grad_input", at::native::smooth_l1_loss_backward_out);
-  m.impl("huber_loss", at::native::huber_loss);
-  m.impl("huber_loss.out", at::native::huber_loss_out);
-  m.impl("huber_loss_backward.out", at::native::huber_loss_backward_out);
-  m.impl("binary_cross_entropy", binaryCrossEntropy);
-  m.impl("binary_cross_entropy.out", binaryCrossEntropyOut);
-  m.impl("binary_cross_entropy_backward", binaryCrossEntropyBackward);
-  m.impl("binary_cross_entropy_backward.grad_input", binaryCrossEntropyBackwardOut);
+  implPlain<"smooth_l1_loss_backward.grad_input", at::native::smooth_l1_loss_backward_out>(m);
+  implPlain<"huber_loss", at::native::huber_loss>(m);
+  implPlain<"huber_loss.out", at::native::huber_loss_out>(m);
+  implPlain<"huber_loss_backward.out", at::native::huber_loss_backward_out>(m);
+  implPlain<"binary_cross_entropy", binaryCrossEntropy>(m);
+  implPlain<"binary_cross_entropy.out", binaryCrossEntropyOut>(m);
+  implPlain<"binary_cross_entropy_backward", binaryCrossEntropyBackward>(m);
+  implPlain<"binary_cross_entropy_backward.grad_input", binaryCrossEntropyBackwardOut>(m);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // Batch normalisation, with and without running values.
 #include "ops/normalization/batch_norm.h"
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/normalization/normalization.h>
 
@@ -14,8 +15,6 @@ namespace openreg {
 namespace {
 
 using kernels::BatchNormArgs;
-
-const KernelFamily kBatchNorm("batch_norm");
 
 using Outputs = std::tuple<at::Tensor&, at::Tensor&, at::Tensor&>;
 
@@ -31,9 +30,7 @@ Outputs batchNormOut(
     at::Tensor& out,
     at::Tensor& mean,
     at::Tensor& invstd) {
-  SameDevice("aten::native_batch_norm.out")
-      .all(input, weight, bias, runningMean, runningVar, training, momentum, eps, out, mean, invstd);
-  const auto type = checkParameters("aten::native_batch_norm", input, {&weight, &bias, &runningMean, &runningVar});
+  const auto type = checkParameters("native_batch_norm", input, {&weight, &bias, &runningMean, &runningVar});
   TORCH_CHECK_VALUE(
       isGiven(runningMean) == isGiven(runningVar),
       "running_mean and running_var must either both be None or neither be None");
@@ -55,7 +52,7 @@ Outputs batchNormOut(
   const ArrayOutput output(out), saveMean(mean), saveInvstd(invstd);
   const auto runningMeanArray = asArray(runningMean), runningVarArray = asArray(runningVar);
   launchOverArrays(
-      kBatchNorm, input, args,
+      kernelFamily<"batch_norm">, input, args,
       {reads("input", &BatchNormArgs::input, input), writes("output", &BatchNormArgs::output, output),
        reads("weight", &BatchNormArgs::weight, weight, Fit::Parameter),
        reads("bias", &BatchNormArgs::bias, bias, Fit::Parameter),
@@ -85,7 +82,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNorm(
     double momentum,
     double eps) {
   auto out = at::empty_like(input, input.suggest_memory_format());
-  const auto type = checkParameters("aten::native_batch_norm", input, {&weight, &bias, &runningMean, &runningVar});
+  const auto type = checkParameters("native_batch_norm", input, {&weight, &bias, &runningMean, &runningVar});
   auto mean = at::empty({0}, input.options().dtype(type));
   auto invstd = at::empty({0}, input.options().dtype(type));
   batchNormOut(input, weight, bias, runningMean, runningVar, training, momentum, eps, out, mean, invstd);
@@ -93,8 +90,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNorm(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("native_batch_norm", batchNorm);
-  m.impl("native_batch_norm.out", batchNormOut);
+  implPlain<"native_batch_norm", batchNorm>(m);
+  implPlain<"native_batch_norm.out", batchNormOut>(m);
 }
 
 } // namespace

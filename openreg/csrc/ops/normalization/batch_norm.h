@@ -10,8 +10,6 @@
 
 namespace openreg {
 
-using OptionalTensor = std::optional<at::Tensor>;
-
 inline bool isGiven(const OptionalTensor& tensor) {
   return tensor.has_value() && tensor->defined();
 }

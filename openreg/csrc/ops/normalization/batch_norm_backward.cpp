@@ -1,6 +1,7 @@
 // The derivative of batch normalisation.
 #include "ops/launch/arrays.h"
 #include "ops/normalization/batch_norm.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/normalization/normalization.h>
 
@@ -16,8 +17,6 @@ namespace {
 
 using kernels::BatchNormBackwardArgs;
 
-const KernelFamily kBatchNormBackward("batch_norm_backward");
-
 std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
     const at::Tensor& gradOutput,
     const at::Tensor& input,
@@ -29,9 +28,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
     bool training,
     double eps,
     std::array<bool, 3> outputMask) {
-  SameDevice("aten::native_batch_norm_backward.out")
-      .all(gradOutput, input, weight, runningMean, runningVar, saveMean, saveInvstd);
-  const auto type = checkParameters("aten::native_batch_norm_backward", input, {&weight, &runningMean, &runningVar});
+  const auto type = checkParameters("native_batch_norm_backward", input, {&weight, &runningMean, &runningVar});
   BatchNormBackwardArgs args{};
   describe(args, input);
   args.training = training ? 1 : 0;
@@ -50,7 +47,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
   const auto mean = asArray(training ? saveMean : runningMean);
   const auto invstd = training ? asArray(saveInvstd) : asArray(runningVar).add(eps).rsqrt();
   launchOverArrays(
-      kBatchNormBackward, input, args,
+      kernelFamily<"batch_norm_backward">, input, args,
       {reads("grad_out", &BatchNormBackwardArgs::gradOutput, gradOutput),
        reads("input", &BatchNormBackwardArgs::input, input),
        reads("weight", &BatchNormBackwardArgs::weight, weight, Fit::Parameter),
@@ -66,7 +63,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("native_batch_norm_backward", batchNormBackward);
+  implPlain<"native_batch_norm_backward", batchNormBackward>(m);
 }
 
 } // namespace

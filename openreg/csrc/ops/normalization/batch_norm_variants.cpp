@@ -1,12 +1,12 @@
 // The names that torch.compile and torch.export give batch normalisation: one for each way of treating running values.
 #include "ops/normalization/batch_norm.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/var_mean.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <array>
@@ -101,7 +101,6 @@ FourTensors noUpdate(
 std::tuple<at::Tensor, at::Tensor> updateStats(
     const at::Tensor& input, const OptionalTensor& runningMean, const OptionalTensor& runningVar, double momentum) {
   checkParameters("aten::batch_norm_update_stats", input, {&runningMean, &runningVar});
-  const c10::DeviceGuard guard(input.device());
   at::DimVector others;
   for (int64_t i = 0; i < input.dim(); ++i) {
     if (i != 1) {
@@ -119,7 +118,7 @@ std::tuple<at::Tensor, at::Tensor> updateStats(
   return {mean, var};
 }
 
-ThreeTensors backward(
+ThreeTensors batchNormVariantBackward(
     const at::Tensor& gradOutput,
     const at::Tensor& input,
     const at::Tensor& weight,
@@ -136,14 +135,14 @@ ThreeTensors backward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_native_batch_norm_legit", legit);
-  m.impl("_native_batch_norm_legit.out", legitOut);
-  m.impl("_native_batch_norm_legit.no_stats", noStats);
-  m.impl("_native_batch_norm_legit.no_stats_out", noStatsOut);
-  m.impl("_batch_norm_with_update", withUpdate);
-  m.impl("_batch_norm_no_update", noUpdate);
-  m.impl("batch_norm_update_stats", updateStats);
-  m.impl("batch_norm_backward", backward);
+  implPlain<"_native_batch_norm_legit", legit>(m);
+  implPlain<"_native_batch_norm_legit.out", legitOut>(m);
+  implPlain<"_native_batch_norm_legit.no_stats", noStats>(m);
+  implPlain<"_native_batch_norm_legit.no_stats_out", noStatsOut>(m);
+  implPlain<"_batch_norm_with_update", withUpdate>(m);
+  implPlain<"_batch_norm_no_update", noUpdate>(m);
+  implPlain<"batch_norm_update_stats", updateStats>(m);
+  implPlain<"batch_norm_backward", batchNormVariantBackward>(m);
 }
 
 } // namespace

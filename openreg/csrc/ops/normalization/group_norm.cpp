@@ -1,5 +1,6 @@
 // Group normalisation: PyTorch's functions check the arguments and make the outputs; the computing is ours.
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/normalization/normalization.h>
 
@@ -8,7 +9,6 @@
 #include <ATen/ops/native_group_norm_backward_native.h>
 #include <ATen/ops/native_group_norm_native.h>
 #include <ATen/ops/ones.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <array>
@@ -19,9 +19,6 @@ namespace {
 
 using kernels::GroupNormArgs;
 using kernels::GroupNormBackwardArgs;
-
-const KernelFamily kGroupNorm("group_norm");
-const KernelFamily kGroupNormBackward("group_norm_backward");
 
 void groupNorm(
     const at::Tensor& input,
@@ -43,7 +40,7 @@ void groupNorm(
   args.eps = eps;
   const ArrayOutput output(out), saveMean(mean), saveRstd(rstd);
   launchOverArrays(
-      kGroupNorm, input, args,
+      kernelFamily<"group_norm">, input, args,
       {reads("input", &GroupNormArgs::input, input), writes("output", &GroupNormArgs::output, output),
        reads("weight", &GroupNormArgs::weight, weight, Fit::Parameter),
        reads("bias", &GroupNormArgs::bias, bias, Fit::Parameter), writes("mean", &GroupNormArgs::mean, saveMean),
@@ -73,7 +70,7 @@ void groupNormBackward(
   args.positions = positions;
   const ArrayOutput toInput(gradInput), toWeight(gradWeight), toBias(gradBias);
   launchOverArrays(
-      kGroupNormBackward, input, args,
+      kernelFamily<"group_norm_backward">, input, args,
       {reads("grad_out", &GroupNormBackwardArgs::gradOutput, gradOutput),
        reads("input", &GroupNormBackwardArgs::input, input),
        reads("weight", &GroupNormBackwardArgs::weight, weight, Fit::Parameter),
@@ -88,7 +85,7 @@ void groupNormBackward(
 }
 
 /// PyTorch's own makes the bias's gradient like the weight. Without one it does as with a weight of ones.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> backward(
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNormBackward(
     const at::Tensor& grad,
     const at::Tensor& input,
     const at::Tensor& mean,
@@ -103,14 +100,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> backward(
     return at::native::native_group_norm_backward(
         grad, input, mean, rstd, weight, n, channels, positions, groups, outputMask);
   }
-  const c10::DeviceGuard guard(input.device());
   return at::native::native_group_norm_backward(
       grad, input, mean, rstd, at::ones({channels}, mean.options()), n, channels, positions, groups, outputMask);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("native_group_norm", at::native::native_group_norm);
-  m.impl("native_group_norm_backward", backward);
+  implPlain<"native_group_norm", at::native::native_group_norm>(m);
+  implPlain<"native_group_norm_backward", nativeGroupNormBackward>(m);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Layer normalisation.
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <kernels/normalization/normalization.h>
@@ -17,13 +18,9 @@
 namespace openreg {
 namespace {
 
-using OptionalTensor = std::optional<at::Tensor>;
 using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 using kernels::LayerNormArgs;
 using kernels::LayerNormBackwardArgs;
-
-const KernelFamily kLayerNorm("layer_norm");
-const KernelFamily kLayerNormBackward("layer_norm_backward");
 
 /// Checks the types. @return The type of mean and deviation: halves may come with float parameters.
 at::ScalarType checkTypes(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias) {
@@ -46,7 +43,6 @@ ThreeTensors layerNorm(
     const OptionalTensor& givenBias,
     double eps) {
   const auto weight = givenWeight.value_or(at::Tensor()), bias = givenBias.value_or(at::Tensor());
-  SameDevice("aten::native_layer_norm.out").all(input, shape, weight, bias);
   const auto [rows, columns] = at::native::_check_layer_norm_inputs(input, shape, weight, bias);
   const auto type = checkTypes(input, weight, bias);
   c10::SmallVector<int64_t, 5> kept(input.sizes().begin(), input.sizes().end());
@@ -65,7 +61,7 @@ ThreeTensors layerNorm(
   args.eps = eps;
   const ArrayOutput output(out), saveMean(mean), saveRstd(rstd);
   launchOverArrays(
-      kLayerNorm, input, args,
+      kernelFamily<"layer_norm">, input, args,
       {reads("input", &LayerNormArgs::input, input), writes("output", &LayerNormArgs::output, output),
        reads("weight", &LayerNormArgs::weight, weight, Fit::Parameter),
        reads("bias", &LayerNormArgs::bias, bias, Fit::Parameter), writes("mean", &LayerNormArgs::mean, saveMean),
@@ -86,7 +82,6 @@ ThreeTensors layerNormBackward(
     const OptionalTensor& givenBias,
     std::array<bool, 3> outputMask) {
   const auto weight = givenWeight.value_or(at::Tensor()), bias = givenBias.value_or(at::Tensor());
-  SameDevice("aten::native_layer_norm_backward.out").all(gradOutput, input, shape, mean, rstd, weight, bias);
   const auto [rows, columns] = at::native::_check_layer_norm_inputs(input, shape, weight, bias);
   LayerNormBackwardArgs args{};
   args.rows = rows;
@@ -103,7 +98,7 @@ ThreeTensors layerNormBackward(
   }
   const ArrayOutput gradInput(grads[0]), gradWeight(grads[1]), gradBias(grads[2]);
   launchOverArrays(
-      kLayerNormBackward, input, args,
+      kernelFamily<"layer_norm_backward">, input, args,
       {reads("grad_out", &LayerNormBackwardArgs::gradOutput, gradOutput),
        reads("input", &LayerNormBackwardArgs::input, input),
        reads("weight", &LayerNormBackwardArgs::weight, weight, Fit::Parameter),
@@ -119,8 +114,8 @@ ThreeTensors layerNormBackward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("native_layer_norm", layerNorm);
-  m.impl("native_layer_norm_backward", layerNormBackward);
+  implPlain<"native_layer_norm", layerNorm>(m);
+  implPlain<"native_layer_norm_backward", layerNormBackward>(m);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "fallback/same_device.h"
 #include "ops/pointwise/elementwise_stub.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/TensorUtils.h>
 #include <ATen/native/Normalization.h>
@@ -17,7 +18,6 @@ namespace {
 /// Scales the rows that are looked up and longer than the limit. All rows are measured, so that nobody has to wait for
 /// the indices.
 at::Tensor& embeddingRenorm(at::Tensor& self, const at::Tensor& indices, double limit, double p) {
-  SameDevice("aten::embedding_renorm_").all(self, indices);
   TORCH_CHECK(self.dim() == 2, "embedding_renorm_: expected a matrix, but got a tensor of size ", self.sizes());
   at::checkScalarTypes("embedding_renorm_", at::TensorArg(indices, "indices", 2), {at::kLong, at::kInt});
   const auto lengths = at::linalg_vector_norm(self, p, 1, true);
@@ -27,8 +27,8 @@ at::Tensor& embeddingRenorm(at::Tensor& self, const at::Tensor& indices, double 
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_renorm_out, "aten::renorm.out">>(m, "renorm");
-  m.impl("embedding_renorm_", embeddingRenorm);
+  implForms<Structured<at::native::structured_renorm_out, "renorm.out">>(m, "renorm");
+  implPlain<"embedding_renorm_", embeddingRenorm>(m);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // Weight normalisation: weights as a direction and a length, and their derivatives.
-#include "ops/structured/structured_output.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/ops/norm_except_dim.h>
 #include <torch/library.h>
@@ -23,7 +23,6 @@ at::Tensor sumExcept(const at::Tensor& tensor, int64_t dim) {
 }
 
 TwoTensors weightNorm(const at::Tensor& direction, const at::Tensor& length, int64_t dim) {
-  SameDevice("aten::_weight_norm_interface.out").all(direction, length);
   const auto norms = at::norm_except_dim(direction, 2, dim);
   return {direction.mul(length.div(norms)), norms};
 }
@@ -34,7 +33,6 @@ TwoTensors weightNormBackward(
     const at::Tensor& length,
     const at::Tensor& norms,
     int64_t dim) {
-  SameDevice("aten::_weight_norm_interface_backward.out").all(grad, direction, length, norms);
   const auto gradLength = sumExcept(grad.mul(direction), dim).div(norms);
   // The part of the gradient along the direction changes nothing: the length is another parameter.
   const auto across = grad.sub(direction.mul(gradLength.div(norms)));
@@ -42,8 +40,8 @@ TwoTensors weightNormBackward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_weight_norm_interface", weightNorm);
-  m.impl("_weight_norm_interface_backward", weightNormBackward);
+  implPlain<"_weight_norm_interface", weightNorm>(m);
+  implPlain<"_weight_norm_interface_backward", weightNormBackward>(m);
 }
 
 } // namespace

@@ -16,26 +16,22 @@ namespace openreg {
 namespace {
 
 // LITERALINCLUDE START: ARITHMETIC KERNELS
-const KernelFamily kAdd("add");
-const KernelFamily kMultiply("mul");
-const KernelFamily kDivide("div");
-const KernelFamily kNegate("neg");
 
 // In the type that sums and products of the common type are computed in, so that a scalar is not rounded to half first.
 c10::ScalarType computeType(const at::TensorIteratorBase& iter) {
   return at::toOpMathType(iter.common_dtype());
 }
 void addKernel(at::TensorIteratorBase& iter, const c10::Scalar& alpha) {
-  launchElementwise(kAdd, iter, computeType(iter), {alpha});
+  launchElementwise(kernelFamily<"add">, iter, computeType(iter), {alpha});
 }
 void multiplyKernel(at::TensorIteratorBase& iter) {
-  launchElementwise(kMultiply, iter, computeType(iter));
+  launchElementwise(kernelFamily<"mul">, iter, computeType(iter));
 }
 void divideKernel(at::TensorIteratorBase& iter) {
-  launchElementwise(kDivide, iter, computeType(iter));
+  launchElementwise(kernelFamily<"div">, iter, computeType(iter));
 }
 void negateKernel(at::TensorIteratorBase& iter) {
-  launchElementwise(kNegate, iter);
+  launchElementwise(kernelFamily<"neg">, iter);
 }
 // LITERALINCLUDE END: ARITHMETIC KERNELS
 

@@ -1,5 +1,6 @@
 // complex and polar: complex numbers out of two real ones.
 #include "ops/pointwise/elementwise_stub.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/native/TensorFactories.h>
 #include <ATen/ops/complex_native.h>
@@ -11,13 +12,12 @@ namespace {
 
 template <Name family>
 void complexKernel(at::TensorIterator& iter) {
-  static const KernelFamily kernels(family.value);
-  launchElementwise(kernels, iter, iter.input_dtype());
+  launchElementwise(kernelFamily<family>, iter, iter.input_dtype());
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("complex.out", at::native::complex_out);
-  m.impl("polar.out", at::native::polar_out);
+  implPlain<"complex.out", at::native::complex_out>(m);
+  implPlain<"polar.out", at::native::polar_out>(m);
 }
 
 } // namespace

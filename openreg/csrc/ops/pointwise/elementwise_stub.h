@@ -16,15 +16,13 @@ namespace openreg {
  */
 template <Name family, class Iterator, class... Parameters>
 void elementwiseStub(Iterator& iter, Parameters... parameters) {
-  static const KernelFamily kernels(family.value);
-  launchElementwise(kernels, iter, {c10::Scalar(std::move(parameters))...});
+  launchElementwise(kernelFamily<family>, iter, {c10::Scalar(std::move(parameters))...});
 }
 
 /** @brief The same for stubs whose output is of another type than what they compute in: isposinf. */
 template <Name family, class Iterator>
 void elementwiseStubOfInput(Iterator& iter) {
-  static const KernelFamily kernels(family.value);
-  launchElementwise(kernels, iter, iter.input_dtype());
+  launchElementwise(kernelFamily<family>, iter, iter.input_dtype());
 }
 // LITERALINCLUDE END: ELEMENTWISE STUB
 

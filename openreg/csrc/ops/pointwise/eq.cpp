@@ -9,10 +9,8 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kEqual("eq");
-
 void equalKernel(at::TensorIteratorBase& iter) {
-  launchElementwise(kEqual, iter);
+  launchElementwise(kernelFamily<"eq">, iter);
 }
 
 using Equal = Structured<at::native::structured_eq_Tensor_out>;

@@ -15,8 +15,7 @@ namespace {
 
 template <Name family, class Iterator>
 void logicalStub(Iterator& iter) {
-  static const KernelFamily kernels(family.value);
-  launchElementwise(kernels, iter, c10::kBool);
+  launchElementwise(kernelFamily<family>, iter, c10::kBool);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

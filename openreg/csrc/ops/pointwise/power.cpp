@@ -9,20 +9,14 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kPowerOf("pow_scalar");
-const KernelFamily kSquare("square");
-const KernelFamily kCube("cube");
-const KernelFamily kSqrt("sqrt");
-const KernelFamily kRsqrt("rsqrt");
-const KernelFamily kReciprocal("reciprocal");
-
 /// The powers that training is full of are functions of their own, and much faster than the general one.
 const KernelFamily* commonPower(double exponent, bool isFloating) {
   if (exponent == 2.0 || exponent == 3.0) {
-    return exponent == 2.0 ? &kSquare : &kCube;
+    return exponent == 2.0 ? &kernelFamily<"square"> : &kernelFamily<"cube">;
   }
   if (isFloating && (exponent == 0.5 || exponent == -0.5 || exponent == -1.0)) {
-    return exponent == 0.5 ? &kSqrt : (exponent == -0.5 ? &kRsqrt : &kReciprocal);
+    return exponent == 0.5 ? &kernelFamily<"sqrt">
+                           : (exponent == -0.5 ? &kernelFamily<"rsqrt"> : &kernelFamily<"reciprocal">);
   }
   return nullptr;
 }
@@ -34,15 +28,14 @@ void powerOfKernel(at::TensorIteratorBase& iter, const c10::Scalar& exponent) {
   if (common != nullptr) {
     launchElementwise(*common, iter);
   } else {
-    launchElementwise(kPowerOf, iter, {exponent});
+    launchElementwise(kernelFamily<"pow_scalar">, iter, {exponent});
   }
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_pow_Tensor_Tensor_out>>(m, "pow", {"Tensor_Tensor", "Tensor_Tensor_out"});
   implForms<Structured<at::native::structured_pow_Tensor_Scalar_out>>(m, "pow", {"Tensor_Scalar", "Tensor_Scalar_out"});
-  implForms<Structured<at::native::structured_pow_Scalar_out, "aten::pow.Scalar_out">>(
-      m, "pow", {"Scalar", "Scalar_out"});
+  implForms<Structured<at::native::structured_pow_Scalar_out, "pow.Scalar_out">>(m, "pow", {"Scalar", "Scalar_out"});
   m.impl("pow_.Scalar", Structured<at::native::structured_pow_Tensor_Scalar_out>::inplace);
   m.impl("pow_.Tensor", Structured<at::native::structured_pow_Tensor_Tensor_out>::inplace);
 }

@@ -14,10 +14,8 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kRoundDecimals("round_decimals");
-
 void roundDecimalsKernel(at::TensorIteratorBase& iter, int64_t decimals) {
-  launchElementwise(kRoundDecimals, iter, {std::pow(10.0, std::abs(decimals)), decimals < 0});
+  launchElementwise(kernelFamily<"round_decimals">, iter, {std::pow(10.0, std::abs(decimals)), decimals < 0});
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -1,6 +1,7 @@
 // Signs, absolute values, and what is no ordinary number.
 #include "ops/pointwise/elementwise_stub.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/native/TensorCompare.h>
 #include <ATen/native/UnaryOps.h>
@@ -20,8 +21,6 @@
 
 namespace openreg {
 namespace {
-
-const KernelFamily kNanToNum("nan_to_num");
 
 /// The largest finite number of a type.
 double largest(c10::ScalarType type) {
@@ -43,7 +42,8 @@ void nanToNumKernel(
     std::optional<double> positive,
     std::optional<double> negative) {
   const auto limit = largest(iter.common_dtype());
-  launchElementwise(kNanToNum, iter, {nan.value_or(0.0), positive.value_or(limit), negative.value_or(-limit)});
+  launchElementwise(
+      kernelFamily<"nan_to_num">, iter, {nan.value_or(0.0), positive.value_or(limit), negative.value_or(-limit)});
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -55,9 +55,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("abs.out", at::native::abs_out);
   m.impl("angle", at::native::angle);
   m.impl("angle.out", at::native::angle_out);
-  m.impl("conj_physical.out", at::native::conj_physical_out);
+  implPlain<"conj_physical.out", at::native::conj_physical_out>(m);
   m.impl("isnan", at::native::isnan);
-  m.impl("nan_to_num.out", at::native::nan_to_num_out);
+  implPlain<"nan_to_num.out", at::native::nan_to_num_out>(m);
 }
 
 } // namespace

@@ -9,10 +9,8 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kWhere("where");
-
 void whereKernel(at::TensorIterator& iter) {
-  launchElementwise(kWhere, iter, iter.dtype(0)); // the condition has another type
+  launchElementwise(kernelFamily<"where">, iter, iter.dtype(0)); // the condition has another type
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

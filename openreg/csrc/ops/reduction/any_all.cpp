@@ -1,6 +1,7 @@
 // any, all and count_nonzero.
 #include "ops/reduction/reduce_stub.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/native/ReduceOps.h>
 #include <ATen/ops/all_native.h>
@@ -18,13 +19,13 @@ at::Tensor countNonzero(const at::Tensor& self, at::IntArrayRef dim) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_all_out, "aten::all.out">>(m, "all", {"dim", "out"});
-  implForms<Structured<at::native::structured_all_dims_out, "aten::all.dims_out">>(m, "all", {"dims", "dims_out"});
-  implForms<Structured<at::native::structured_all_all_out, "aten::all.all_out">>(m, "all", {"", "all_out"});
-  implForms<Structured<at::native::structured_any_out, "aten::any.out">>(m, "any", {"dim", "out"});
-  implForms<Structured<at::native::structured_any_dims_out, "aten::any.dims_out">>(m, "any", {"dims", "dims_out"});
-  implForms<Structured<at::native::structured_any_all_out, "aten::any.all_out">>(m, "any", {"", "all_out"});
-  m.impl("count_nonzero.dim_IntList", countNonzero);
+  implForms<Structured<at::native::structured_all_out, "all.out">>(m, "all", {"dim", "out"});
+  implForms<Structured<at::native::structured_all_dims_out, "all.dims_out">>(m, "all", {"dims", "dims_out"});
+  implForms<Structured<at::native::structured_all_all_out, "all.all_out">>(m, "all", {"", "all_out"});
+  implForms<Structured<at::native::structured_any_out, "any.out">>(m, "any", {"dim", "out"});
+  implForms<Structured<at::native::structured_any_dims_out, "any.dims_out">>(m, "any", {"dims", "dims_out"});
+  implForms<Structured<at::native::structured_any_all_out, "any.all_out">>(m, "any", {"", "all_out"});
+  implPlain<"count_nonzero.dim_IntList", countNonzero>(m);
 }
 
 } // namespace

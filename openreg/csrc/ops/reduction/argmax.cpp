@@ -9,13 +9,11 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kArgMax("argmax");
-
 void argMaxKernel(at::TensorIterator& iter) {
-  launchReduce(kArgMax, iter);
+  launchReduce(kernelFamily<"argmax">, iter);
 }
 
-using ArgMax = Structured<at::native::structured_argmax_out, "aten::argmax.out">;
+using ArgMax = Structured<at::native::structured_argmax_out, "argmax.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("argmax", ArgMax::functional);

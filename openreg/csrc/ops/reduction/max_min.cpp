@@ -19,19 +19,13 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kLargest("amax");
-const KernelFamily kSmallest("amin");
-const KernelFamily kBoth("aminmax");
-const KernelFamily kLargestAndPlace("max");
-const KernelFamily kSmallestAndPlace("min");
-
 void largestOfAllKernel(at::Tensor& result, const at::Tensor& self) {
   const auto iter = at::meta::make_reduction(self, result, at::IntArrayRef(), false, self.scalar_type());
-  launchReduce(kLargest, iter);
+  launchReduce(kernelFamily<"amax">, iter);
 }
 void smallestOfAllKernel(at::Tensor& result, const at::Tensor& self) {
   const auto iter = at::meta::make_reduction(self, result, at::IntArrayRef(), false, self.scalar_type());
-  launchReduce(kSmallest, iter);
+  launchReduce(kernelFamily<"amin">, iter);
 }
 
 // LITERALINCLUDE START: REDUCE INTO TWO
@@ -60,42 +54,37 @@ void reduceIntoTwo(
 // LITERALINCLUDE END: REDUCE INTO TWO
 
 void bothKernel(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& low, at::Tensor& high) {
-  reduceIntoTwo(kBoth, self, at::IntArrayRef(dim), keepdim, low, high);
+  reduceIntoTwo(kernelFamily<"aminmax">, self, at::IntArrayRef(dim), keepdim, low, high);
 }
 void bothOfAllKernel(const at::Tensor& self, at::Tensor& low, at::Tensor& high) {
-  reduceIntoTwo(kBoth, self, std::nullopt, false, low, high);
+  reduceIntoTwo(kernelFamily<"aminmax">, self, std::nullopt, false, low, high);
 }
 
 // LITERALINCLUDE START: PRECOMPUTED
 // Their meta functions return what impl needs: the dimension, wrapped.
-struct Max : at::meta::structured_max_dim {
-  int64_t wrapped = 0;
-  void meta(const at::Tensor& self, int64_t dim, bool keepdim) {
-    wrapped = at::meta::structured_max_dim::meta(self, dim, keepdim).dim;
-  }
-  void impl(const at::Tensor& self, int64_t, bool keepdim, const at::Tensor& values, const at::Tensor& indices) {
-    reduceIntoTwo(kLargestAndPlace, self, at::IntArrayRef(wrapped), keepdim, values, indices);
+template <class Meta, Name family>
+struct Along : Meta {
+  void impl(
+      const at::Tensor& self,
+      int64_t /*dim*/,
+      bool keepdim,
+      const typename Meta::meta_return_ty& found,
+      const at::Tensor& values,
+      const at::Tensor& indices) {
+    reduceIntoTwo(kernelFamily<family>, self, at::IntArrayRef(found.dim), keepdim, values, indices);
   }
 };
+using Max = Structured<Along<at::meta::structured_max_dim, "max">, "max.dim_max", 2>;
+using Min = Structured<Along<at::meta::structured_min_dim, "min">, "min.dim_min", 2>;
 // LITERALINCLUDE END: PRECOMPUTED
 
-struct Min : at::meta::structured_min_dim {
-  int64_t wrapped = 0;
-  void meta(const at::Tensor& self, int64_t dim, bool keepdim) {
-    wrapped = at::meta::structured_min_dim::meta(self, dim, keepdim).dim;
-  }
-  void impl(const at::Tensor& self, int64_t, bool keepdim, const at::Tensor& values, const at::Tensor& indices) {
-    reduceIntoTwo(kSmallestAndPlace, self, at::IntArrayRef(wrapped), keepdim, values, indices);
-  }
-};
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_amax_out, "aten::amax.out">>(m, "amax");
-  implForms<Structured<at::native::structured_amin_out, "aten::amin.out">>(m, "amin");
-  implForms<Structured<at::native::structured_aminmax_out, "aten::aminmax.out", 2>>(m, "aminmax");
-  implForms<Structured<at::native::structured_argmin_out, "aten::argmin.out">>(m, "argmin");
-  implForms<Structured<Max, "aten::max.dim_max", 2>>(m, "max", {"dim", "dim_max"});
-  implForms<Structured<Min, "aten::min.dim_min", 2>>(m, "min", {"dim", "dim_min"});
+  implForms<Structured<at::native::structured_amax_out, "amax.out">>(m, "amax");
+  implForms<Structured<at::native::structured_amin_out, "amin.out">>(m, "amin");
+  implForms<Structured<at::native::structured_aminmax_out, "aminmax.out", 2>>(m, "aminmax");
+  implForms<Structured<at::native::structured_argmin_out, "argmin.out">>(m, "argmin");
+  implForms<Max>(m, "max", {"dim", "dim_max"});
+  implForms<Min>(m, "min", {"dim", "dim_min"});
   m.impl("max", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::max));
   m.impl("max.unary_out", at::native::max_unary_out);
   m.impl("min", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::min));

@@ -13,33 +13,26 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kNorm0("norm_0");
-const KernelFamily kNorm1("norm_1");
-const KernelFamily kNorm2("norm_2");
-const KernelFamily kNormP("norm_p");
-const KernelFamily kNormInfinity("norm_inf");
-const KernelFamily kNormMinusInfinity("norm_minus_inf");
-
 void normKernel(at::TensorIterator& iter, const c10::Scalar& order) {
   const auto p = order.to<double>();
   if (iter.numel() == 0) { // then there is no kernel that could store what the norm of nothing is
     iter.output().fill_(p < 0 ? std::numeric_limits<double>::infinity() : 0.0);
   } else if (std::isinf(p)) {
-    launchReduce(p > 0 ? kNormInfinity : kNormMinusInfinity, iter);
+    launchReduce(p > 0 ? kernelFamily<"norm_inf"> : kernelFamily<"norm_minus_inf">, iter);
   } else if (p == 0.0) {
-    launchReduce(kNorm0, iter);
+    launchReduce(kernelFamily<"norm_0">, iter);
   } else if (p == 1.0 || p == 2.0) {
-    launchReduce(p == 1.0 ? kNorm1 : kNorm2, iter);
+    launchReduce(p == 1.0 ? kernelFamily<"norm_1"> : kernelFamily<"norm_2">, iter);
   } else {
-    launchReduce(kNormP, iter, {p});
+    launchReduce(kernelFamily<"norm_p">, iter, {p});
   }
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_linalg_vector_norm_out, "aten::linalg_vector_norm.out">>(
+  implForms<Structured<at::native::structured_linalg_vector_norm_out, "linalg_vector_norm.out">>(
       m, "linalg_vector_norm");
-  implForms<Structured<at::native::structured_norm_out, "aten::norm.out">>(m, "norm", {"ScalarOpt_dim", "out"});
-  implForms<Structured<at::native::structured_norm_dtype_out, "aten::norm.dtype_out">>(
+  implForms<Structured<at::native::structured_norm_out, "norm.out">>(m, "norm", {"ScalarOpt_dim", "out"});
+  implForms<Structured<at::native::structured_norm_dtype_out, "norm.dtype_out">>(
       m, "norm", {"ScalarOpt_dim_dtype", "dtype_out"});
 }
 

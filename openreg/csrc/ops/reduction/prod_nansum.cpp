@@ -1,6 +1,7 @@
 // prod and nansum.
 #include "ops/reduction/reduce_stub.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/native/ReduceOps.h>
 #include <ATen/ops/nansum_native.h>
@@ -11,10 +12,10 @@ namespace openreg {
 namespace {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_prod_out, "aten::prod.int_out">>(m, "prod", {"dim_int", "int_out"});
+  implForms<Structured<at::native::structured_prod_out, "prod.int_out">>(m, "prod", {"dim_int", "int_out"});
   m.impl("prod", at::native::prod);
-  m.impl("nansum", at::native::nansum);
-  m.impl("nansum.out", at::native::nansum_out);
+  implPlain<"nansum", at::native::nansum>(m);
+  implPlain<"nansum.out", at::native::nansum_out>(m);
 }
 
 } // namespace

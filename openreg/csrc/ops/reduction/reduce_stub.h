@@ -16,8 +16,7 @@ namespace openreg {
  */
 template <Name family, class... Parameters>
 void reduceStub(at::TensorIterator& iter, Parameters... parameters) {
-  static const KernelFamily kernels(family.value);
-  launchReduce(kernels, iter, {c10::Scalar(std::move(parameters))...});
+  launchReduce(kernelFamily<family>, iter, {c10::Scalar(std::move(parameters))...});
 }
 // LITERALINCLUDE END: REDUCE STUB
 

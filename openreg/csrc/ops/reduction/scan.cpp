@@ -1,7 +1,9 @@
 // Cumulative sums, products, logarithms of sums, largest and smallest elements.
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel_family.h"
+#include "ops/structured/contiguous_output.h"
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/launch/pointers.h>
 #include <kernels/reduction/scan.h>
@@ -14,16 +16,10 @@
 #include <ATen/ops/_logcumsumexp_native.h>
 #include <ATen/ops/cumprod_native.h>
 #include <ATen/ops/cumsum_native.h>
-#include <ATen/ops/empty_like.h>
 #include <torch/library.h>
 
 namespace openreg {
 namespace {
-
-/// The tensor itself, or one of its sizes that is contiguous.
-at::Tensor contiguousLike(const at::Tensor& tensor) {
-  return !tensor.defined() || tensor.is_contiguous() ? tensor : at::empty_like(tensor, at::MemoryFormat::Contiguous);
-}
 
 // LITERALINCLUDE START: SCAN
 /// Goes along `dim` of `self`. `indices` may be undefined. Kernels want contiguous memory.
@@ -40,8 +36,9 @@ void scan(
     return;
   }
   const auto input = self.contiguous();
-  const auto writtenValues = contiguousLike(values);
-  const auto writtenIndices = contiguousLike(indices);
+  const ContiguousOutput valuesOut(values), indicesOut(indices);
+  const auto& writtenValues = valuesOut.tensor();
+  const auto& writtenIndices = indicesOut.tensor();
   kernels::ScanArgs args{};
   args.values = writtenValues.mutable_data_ptr();
   args.indices = indices.defined() ? writtenIndices.mutable_data_ptr() : nullptr;
@@ -58,53 +55,43 @@ void scan(
           offsetof(kernels::ScanArgs, indices), orAccessWrite, indices.defined() ? writtenIndices.nbytes() : 0),
   };
   launch(kernel, device, args, std::span(pointers).first(indices.defined() ? 3 : 2));
-  if (!writtenValues.is_same(values)) {
-    values.copy_(writtenValues);
-  }
-  if (indices.defined() && !writtenIndices.is_same(indices)) {
-    indices.copy_(writtenIndices);
-  }
+  valuesOut.finish();
+  indicesOut.finish();
 }
 
 // LITERALINCLUDE END: SCAN
 
-const KernelFamily kSum("cumsum");
-const KernelFamily kProduct("cumprod");
-const KernelFamily kLogSumExp("logcumsumexp");
-const KernelFamily kLargest("cummax");
-const KernelFamily kSmallest("cummin");
-
-void sumKernel(const at::Tensor& result, const at::Tensor& self, int64_t dim) {
-  scan(kSum, self, dim, result);
+void cumulativeSumKernel(const at::Tensor& result, const at::Tensor& self, int64_t dim) {
+  scan(kernelFamily<"cumsum">, self, dim, result);
 }
 void productKernel(const at::Tensor& result, const at::Tensor& self, int64_t dim) {
-  scan(kProduct, self, dim, result);
+  scan(kernelFamily<"cumprod">, self, dim, result);
 }
 void logSumExpKernel(at::Tensor& result, const at::Tensor& self, int64_t dim) {
   at::native::resize_output(result, self.sizes()); // no meta function has done it
-  scan(kLogSumExp, self, dim, result);
+  scan(kernelFamily<"logcumsumexp">, self, dim, result);
 }
 void largest(const at::Tensor& self, at::Tensor& values, at::Tensor& indices, int64_t dim) {
-  scan(kLargest, self, dim, values, indices);
+  scan(kernelFamily<"cummax">, self, dim, values, indices);
 }
 void smallest(const at::Tensor& self, at::Tensor& values, at::Tensor& indices, int64_t dim) {
-  scan(kSmallest, self, dim, values, indices);
+  scan(kernelFamily<"cummin">, self, dim, values, indices);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  implForms<Structured<at::native::structured_cumsum_out, "aten::cumsum.out">>(m, "cumsum");
-  implForms<Structured<at::native::structured_cumprod_out, "aten::cumprod.out">>(m, "cumprod");
-  m.impl("_logcumsumexp", at::native::_logcumsumexp_cpu);
-  m.impl("_logcumsumexp.out", at::native::_logcumsumexp_out_cpu);
-  m.impl("_cummax_helper", largest);
-  m.impl("_cummin_helper", smallest);
+  implForms<Structured<at::native::structured_cumsum_out, "cumsum.out">>(m, "cumsum");
+  implForms<Structured<at::native::structured_cumprod_out, "cumprod.out">>(m, "cumprod");
+  implPlain<"_logcumsumexp", at::native::_logcumsumexp_cpu>(m);
+  implPlain<"_logcumsumexp.out", at::native::_logcumsumexp_out_cpu>(m);
+  implPlain<"_cummax_helper", largest>(m);
+  implPlain<"_cummin_helper", smallest>(m);
 }
 
 } // namespace
 } // namespace openreg
 
 namespace at::native {
-REGISTER_PRIVATEUSE1_DISPATCH(cumsum_stub, &openreg::sumKernel)
+REGISTER_PRIVATEUSE1_DISPATCH(cumsum_stub, &openreg::cumulativeSumKernel)
 REGISTER_PRIVATEUSE1_DISPATCH(cumprod_stub, &openreg::productKernel)
 REGISTER_PRIVATEUSE1_DISPATCH(logcumsumexp_stub, &openreg::logSumExpKernel)
 } // namespace at::native

@@ -11,18 +11,16 @@ namespace openreg {
 namespace {
 
 // LITERALINCLUDE START: SUM
-const KernelFamily kSum("sum");
-const KernelFamily kMean("mean");
 
 void sumKernel(at::TensorIterator& iter) {
-  launchReduce(kSum, iter);
+  launchReduce(kernelFamily<"sum">, iter);
 }
 void meanKernel(at::TensorIterator& iter) {
-  launchReduce(kMean, iter);
+  launchReduce(kernelFamily<"mean">, iter);
 }
 
-using Sum = Structured<at::native::structured_sum_out, "aten::sum.IntList_out">;
-using Mean = Structured<at::native::structured_mean_out, "aten::mean.out">;
+using Sum = Structured<at::native::structured_sum_out, "sum.IntList_out">;
+using Mean = Structured<at::native::structured_mean_out, "mean.out">;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("sum.dim_IntList", Sum::functional);

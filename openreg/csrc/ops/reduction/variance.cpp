@@ -11,11 +11,8 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kVariance("var");
-const KernelFamily kVarianceAndMean("var_mean");
-
 void varianceKernel(at::TensorIterator& iter, double correction, bool takeRoot) {
-  launchReduce(iter.noutputs() == 2 ? kVarianceAndMean : kVariance, iter, {correction, takeRoot});
+  launchReduce(iter.noutputs() == 2 ? kernelFamily<"var_mean"> : kernelFamily<"var">, iter, {correction, takeRoot});
 }
 
 using Dims = at::OptionalIntArrayRef;

@@ -1,6 +1,6 @@
 // The gradient of an embedding's rows.
 #include "ops/launch/arrays.h"
-#include "ops/structured/structured_output.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/sequence/embedding.h>
 
@@ -14,8 +14,6 @@ namespace {
 
 using kernels::EmbeddingBackwardArgs;
 
-const KernelFamily kEmbeddingBackward("embedding_backward");
-
 at::Tensor embeddingBackward(
     const at::Tensor& gradOutput,
     const at::Tensor& indices,
@@ -23,7 +21,6 @@ at::Tensor embeddingBackward(
     int64_t paddingIndex,
     bool scaleByFrequency) {
   at::checkScalarTypes("embedding_backward", at::TensorArg(indices, "indices", 2), {at::kLong, at::kInt});
-  SameDevice("aten::embedding_dense_backward.out").all(gradOutput, indices);
   const auto columns = gradOutput.size(-1);
   TORCH_CHECK(
       gradOutput.numel() == indices.numel() * columns, "embedding_backward: expected a gradient row for each of the ",
@@ -37,7 +34,7 @@ at::Tensor embeddingBackward(
   args.scaleByFrequency = scaleByFrequency ? 1 : 0;
   const ArrayOutput output(result);
   launchOverArrays(
-      kEmbeddingBackward, gradOutput, args,
+      kernelFamily<"embedding_backward">, gradOutput, args,
       {reads("grad_output", &EmbeddingBackwardArgs::grad, gradOutput),
        reads("indices", &EmbeddingBackwardArgs::indices, indices, Fit::Computed),
        writes("result", &EmbeddingBackwardArgs::result, output)});
@@ -46,7 +43,7 @@ at::Tensor embeddingBackward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("embedding_dense_backward", embeddingBackward);
+  implPlain<"embedding_dense_backward", embeddingBackward>(m);
 }
 
 } // namespace

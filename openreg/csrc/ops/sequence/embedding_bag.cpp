@@ -1,5 +1,6 @@
 // Rows of an embedding, looked up and put together by bags.
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <kernels/sequence/embedding_bag.h>
@@ -19,12 +20,9 @@
 namespace openreg {
 namespace {
 
-using OptionalTensor = std::optional<at::Tensor>;
 using FourTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 using kernels::BagMode;
 using kernels::EmbeddingBagArgs;
-
-const KernelFamily kEmbeddingBag("embedding_bag");
 
 void checkArguments(
     const at::Tensor& weight,
@@ -32,8 +30,6 @@ void checkArguments(
     const at::Tensor& offsets,
     int64_t mode,
     const OptionalTensor& factors) {
-  SameDevice("aten::_embedding_bag.out")
-      .all(weight, indices, offsets, /*scale_grad_by_freq=*/false, mode, /*sparse=*/false, factors);
   const auto isIndex = [](const at::Tensor& tensor) {
     return tensor.dtype() == at::kLong || tensor.dtype() == at::kInt;
   };
@@ -81,7 +77,7 @@ FourTensors embeddingBag(
   args.mode = static_cast<BagMode>(mode);
   const ArrayOutput out(output);
   launchOverArrays(
-      kEmbeddingBag, weight, args,
+      kernelFamily<"embedding_bag">, weight, args,
       {reads("weight", &EmbeddingBagArgs::weight, weight),
        reads("indices", &EmbeddingBagArgs::indices, indices, Fit::Computed),
        reads("offsets", &EmbeddingBagArgs::offsets, ends),
@@ -136,11 +132,11 @@ at::Tensor factorsBackward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_embedding_bag", embeddingBag);
-  m.impl("_embedding_bag_forward_only", embeddingBag);
-  m.impl("_embedding_bag_backward", at::native::_embedding_bag_backward_symint);
-  m.impl("_embedding_bag_dense_backward", denseBackward);
-  m.impl("_embedding_bag_per_sample_weights_backward", factorsBackward);
+  implPlain<"_embedding_bag", embeddingBag>(m);
+  implPlain<"_embedding_bag_forward_only", embeddingBag>(m);
+  implPlain<"_embedding_bag_backward", at::native::_embedding_bag_backward_symint>(m);
+  implPlain<"_embedding_bag_dense_backward", denseBackward>(m);
+  implPlain<"_embedding_bag_per_sample_weights_backward", factorsBackward>(m);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // The cell of a GRU, as that of an LSTM.
 #include "ops/sequence/recurrent.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/sequence/recurrent.h>
 
@@ -12,12 +13,8 @@
 namespace openreg {
 namespace {
 
-using OptionalTensor = std::optional<at::Tensor>;
 using TwoTensors = std::tuple<at::Tensor, at::Tensor>;
 using FiveTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
-
-const KernelFamily kGruCell("gru_cell");
-const KernelFamily kGruCellBackward("gru_cell_backward");
 
 TwoTensors gruCell(
     const at::Tensor& inputGates,
@@ -32,7 +29,7 @@ TwoTensors gruCell(
   const auto kept = at::empty({args.rows, 5 * args.size}, hidden.options());
   const ArrayOutput hiddenOut(newHidden), keptOut(kept);
   launchOverArrays(
-      kGruCell, inputGates, args,
+      kernelFamily<"gru_cell">, inputGates, args,
       {reads("input_gates", &Args::inputGates, inputGates), reads("hidden_gates", &Args::hiddenGates, hiddenGates),
        reads("input_bias", &Args::inputBias, inputBias), reads("hidden_bias", &Args::hiddenBias, hiddenBias),
        reads("hx", &Args::hidden, hidden), writes("new_hidden", &Args::newHidden, hiddenOut),
@@ -52,7 +49,7 @@ FiveTensors gruCellBackward(const at::Tensor& gradHidden, const at::Tensor& kept
   const auto gradOldHidden = at::empty_like(gradHidden, at::MemoryFormat::Contiguous);
   const ArrayOutput inputOut(gradInput), gatesOut(gradHiddenGates), hiddenOut(gradOldHidden);
   launchOverArrays(
-      kGruCellBackward, gradHidden, args,
+      kernelFamily<"gru_cell_backward">, gradHidden, args,
       {reads("grad_hy", &Args::gradHidden, gradHidden), reads("workspace", &Args::kept, kept),
        writes("grad_input_gates", &Args::gradInputGates, inputOut),
        writes("grad_hidden_gates", &Args::gradHiddenGates, gatesOut),
@@ -66,8 +63,8 @@ FiveTensors gruCellBackward(const at::Tensor& gradHidden, const at::Tensor& kept
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_thnn_fused_gru_cell", gruCell);
-  m.impl("_thnn_fused_gru_cell_backward", gruCellBackward);
+  implPlain<"_thnn_fused_gru_cell", gruCell>(m);
+  implPlain<"_thnn_fused_gru_cell_backward", gruCellBackward>(m);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // The cell of an LSTM: PyTorch makes the products for all gates, one kernel does the rest.
 #include "ops/sequence/recurrent.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/sequence/recurrent.h>
 
@@ -12,11 +13,7 @@
 namespace openreg {
 namespace {
 
-using OptionalTensor = std::optional<at::Tensor>;
 using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
-
-const KernelFamily kLstmCell("lstm_cell");
-const KernelFamily kLstmCellBackward("lstm_cell_backward");
 
 ThreeTensors lstmCell(
     const at::Tensor& inputGates,
@@ -31,7 +28,7 @@ ThreeTensors lstmCell(
   const auto kept = at::empty({args.rows, 4 * args.size}, cell.options());
   const ArrayOutput hiddenOut(newHidden), cellOut(newCell), keptOut(kept);
   launchOverArrays(
-      kLstmCell, inputGates, args,
+      kernelFamily<"lstm_cell">, inputGates, args,
       {reads("input_gates", &Args::inputGates, inputGates), reads("hidden_gates", &Args::hiddenGates, hiddenGates),
        reads("input_bias", &Args::inputBias, inputBias), reads("hidden_bias", &Args::hiddenBias, hiddenBias),
        reads("cx", &Args::cell, cell), writes("new_hidden", &Args::newHidden, hiddenOut),
@@ -60,7 +57,7 @@ ThreeTensors lstmCellBackward(
   const auto gradOldCell = at::empty_like(cell, at::MemoryFormat::Contiguous);
   const ArrayOutput gatesOut(gradGates), cellOut(gradOldCell);
   launchOverArrays(
-      kLstmCellBackward, cell, args,
+      kernelFamily<"lstm_cell_backward">, cell, args,
       {reads("grad_hy", &Args::gradHidden, gradHidden), reads("grad_cy", &Args::gradCell, gradCell),
        reads("cx", &Args::cell, cell), reads("cy", &Args::newCell, newCell), reads("workspace", &Args::kept, kept),
        writes("grad_gates", &Args::gradGates, gatesOut), writes("grad_old_cell", &Args::gradOldCell, cellOut)});
@@ -70,8 +67,8 @@ ThreeTensors lstmCellBackward(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_thnn_fused_lstm_cell", lstmCell);
-  m.impl("_thnn_fused_lstm_cell_backward_impl", lstmCellBackward);
+  implPlain<"_thnn_fused_lstm_cell", lstmCell>(m);
+  implPlain<"_thnn_fused_lstm_cell_backward_impl", lstmCellBackward>(m);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // What torch.nn's transformer layers call in evaluation: PyTorch's own functions, which serve any device, and the
 // operators that these are made of.
 #include "ops/structured/forms.h"
+#include "ops/structured/plain.h"
 
 #include <ATen/ops/_addmm_activation_meta.h>
 #include <ATen/ops/_native_multi_head_attention_native.h>
@@ -62,7 +63,6 @@ at::Tensor expandMask(const at::Tensor& self, const at::Tensor& mask, std::optio
 
 at::Tensor maskedSoftmax(
     const at::Tensor& self, const at::Tensor& mask, std::optional<int64_t> dim, std::optional<int64_t> maskType) {
-  SameDevice("aten::_masked_softmax.out").all(self, mask);
   const auto open = self.masked_fill(expandMask(self, mask, maskType), -std::numeric_limits<double>::infinity());
   return at::_softmax(open, dim.value_or(self.dim() - 1), /*half_to_float=*/false);
 }
@@ -80,7 +80,6 @@ splitHeads(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads) {
   TORCH_CHECK(
       qkv.size(2) % (3 * heads) == 0, "_transform_bias_rescale_qkv: expected rows of 3 times ", heads, " parts, ",
       "but got ", qkv.size(2), " numbers");
-  SameDevice("aten::_transform_bias_rescale_qkv.out").all(qkv, bias);
   const auto perHead = qkv.size(2) / 3 / heads;
   const auto parts =
       qkv.add(bias).view({qkv.size(0), qkv.size(1), 3, heads, perHead}).permute({2, 0, 3, 1, 4}).contiguous();
@@ -96,13 +95,13 @@ bool canBeNested(const at::Tensor& /*self*/, const at::Tensor& /*mask*/) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_transformer_encoder_layer_fwd", at::native::transformer_encoder_layer_forward);
-  m.impl("_native_multi_head_attention", at::native::native_multi_head_attention_cpu);
-  m.impl("_transform_bias_rescale_qkv", splitHeads);
-  m.impl("_masked_softmax", maskedSoftmax);
-  m.impl("_masked_softmax_backward", maskedSoftmaxBackward);
-  m.impl("_nested_tensor_from_mask_left_aligned", canBeNested);
-  implForms<Structured<AddedProductActivation, "aten::_addmm_activation.out">>(m, "_addmm_activation", {"", "out"});
+  implPlain<"_transformer_encoder_layer_fwd", at::native::transformer_encoder_layer_forward>(m);
+  implPlain<"_native_multi_head_attention", at::native::native_multi_head_attention_cpu>(m);
+  implPlain<"_transform_bias_rescale_qkv", splitHeads>(m);
+  implPlain<"_masked_softmax", maskedSoftmax>(m);
+  implPlain<"_masked_softmax_backward", maskedSoftmaxBackward>(m);
+  implPlain<"_nested_tensor_from_mask_left_aligned", canBeNested>(m);
+  implForms<Structured<AddedProductActivation, "_addmm_activation.out">>(m, "_addmm_activation", {"", "out"});
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // bincount, histc and repeat_interleave: counting, and its reverse.
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <kernels/sorting/histogram.h>
@@ -17,13 +18,9 @@
 namespace openreg {
 namespace {
 
-const KernelFamily kHistogram("histc");
-const Kernel kRepeat("repeat_interleave");
-
 /// Waits for the largest number, which decides the shape.
 at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& maybeWeights, int64_t minLength) {
   const auto weights = maybeWeights.value_or(at::Tensor());
-  SameDevice("aten::bincount.out").all(self, weights);
   TORCH_CHECK(minLength >= 0, "minlength should be >= 0");
   const bool isVector = self.dim() == 1 && at::isIntegralType(self.scalar_type(), true);
   TORCH_CHECK(isVector, "bincount only supports 1-d non-negative integral inputs.");
@@ -46,7 +43,6 @@ at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& may
 
 at::Tensor&
 histcOut(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at::Scalar& upper, at::Tensor& out) {
-  SameDevice("aten::histc.out").all(self, bins, lower, upper, out);
   TORCH_CHECK(bins > 0, "bins must be > 0, but got ", bins);
   TORCH_CHECK(
       self.scalar_type() == out.scalar_type(), "torch.histc: input tensor and hist tensor should have the same dtype,",
@@ -64,7 +60,7 @@ histcOut(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at
   resizeOutput(out, {bins}, {}, self.options());
   const ArrayOutput counts(out);
   launchOverArrays(
-      kHistogram, self, args,
+      kernelFamily<"histc">, self, args,
       {writes("out", &kernels::HistogramArgs::counts, counts), reads("self", &kernels::HistogramArgs::in, self)});
   counts.finish();
   return out;
@@ -100,15 +96,15 @@ at::Tensor repeatInterleave(const at::Tensor& repeats, std::optional<int64_t> si
       kernels::contiguousPointer(offsetof(kernels::RepeatArgs, out), orAccessWrite, out.nbytes()),
       kernels::contiguousPointer(offsetof(kernels::RepeatArgs, ends), orAccessRead, ends.nbytes()),
   };
-  launch(kRepeat, repeats.device().index(), args, pointers);
+  launch(kernel<"repeat_interleave">, repeats.device().index(), args, pointers);
   return out;
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("bincount", bincount);
-  m.impl("histc", histc);
-  m.impl("histc.out", histcOut);
-  m.impl("repeat_interleave.Tensor", repeatInterleave);
+  implPlain<"bincount", bincount>(m);
+  implPlain<"histc", histc>(m);
+  implPlain<"histc.out", histcOut>(m);
+  implPlain<"repeat_interleave.Tensor", repeatInterleave>(m);
 }
 
 } // namespace

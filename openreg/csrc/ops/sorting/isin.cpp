@@ -19,11 +19,11 @@ void isinKernel(const at::Tensor& elements, const at::Tensor& test, bool invert,
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   using namespace at::native;
-  implForms<Structured<structured_isin_Tensor_Tensor_out, "aten::isin.Tensor_Tensor_out">>(
+  implForms<Structured<structured_isin_Tensor_Tensor_out, "isin.Tensor_Tensor_out">>(
       m, "isin", {"Tensor_Tensor", "Tensor_Tensor_out"});
-  implForms<Structured<structured_isin_Tensor_Scalar_out, "aten::isin.Tensor_Scalar_out">>(
+  implForms<Structured<structured_isin_Tensor_Scalar_out, "isin.Tensor_Scalar_out">>(
       m, "isin", {"Tensor_Scalar", "Tensor_Scalar_out"});
-  implForms<Structured<structured_isin_Scalar_Tensor_out, "aten::isin.Scalar_Tensor_out">>(
+  implForms<Structured<structured_isin_Scalar_Tensor_out, "isin.Scalar_Tensor_out">>(
       m, "isin", {"Scalar_Tensor", "Scalar_Tensor_out"});
 }
 

@@ -1,5 +1,6 @@
 // kthvalue, median, nanmedian and mode: one element of each row, by its place in the order.
 #include "ops/sorting/sort.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <ATen/MemoryOverlap.h>
@@ -16,10 +17,6 @@ namespace openreg {
 namespace {
 
 using Outputs = std::tuple<at::Tensor&, at::Tensor&>;
-
-const Kernel kKthValue("kthvalue");
-const Kernel kMedian("median");
-const Kernel kMode("mode");
 
 /// Finds one element along `dim`, and where it is, for each of the others.
 Outputs findAlong(
@@ -50,23 +47,20 @@ Outputs findAlong(
 
 Outputs
 kthValueOut(const at::Tensor& self, int64_t k, int64_t dim, bool keepDim, at::Tensor& values, at::Tensor& indices) {
-  SameDevice("aten::kthvalue.values").all(self, k, dim, keepDim, values, indices);
   const auto wrapped = c10::maybe_wrap_dim(dim, self.dim());
   at::native::zero_numel_check_dims(self, wrapped, "kthvalue()");
   TORCH_CHECK(k > 0 && k <= (self.dim() > 0 ? self.size(wrapped) : 1), "selected index k out of range");
   at::assert_no_overlap(self, values);
   kernels::SortArgs args{};
   args.k = k;
-  return findAlong(kKthValue, args, self, dim, keepDim, values, indices);
+  return findAlong(kernel<"kthvalue">, args, self, dim, keepDim, values, indices);
 }
 
 template <bool ignoresNan>
 Outputs medianOut(const at::Tensor& self, int64_t dim, bool keepDim, at::Tensor& values, at::Tensor& indices) {
-  SameDevice(ignoresNan ? "aten::nanmedian.dim_values" : "aten::median.dim_values")
-      .all(self, dim, keepDim, values, indices);
   kernels::SortArgs args{};
   args.ignoresNan = ignoresNan ? 1 : 0;
-  return findAlong(kMedian, args, self, dim, keepDim, values, indices);
+  return findAlong(kernel<"median">, args, self, dim, keepDim, values, indices);
 }
 
 template <bool ignoresNan>
@@ -82,8 +76,7 @@ at::Tensor median(const at::Tensor& self) {
 }
 
 Outputs modeOut(const at::Tensor& self, int64_t dim, bool keepDim, at::Tensor& values, at::Tensor& indices) {
-  SameDevice("aten::mode.values").all(self, dim, keepDim, values, indices);
-  return findAlong(kMode, {}, self, dim, keepDim, values, indices);
+  return findAlong(kernel<"mode">, {}, self, dim, keepDim, values, indices);
 }
 
 std::tuple<at::Tensor, at::Tensor> mode(const at::Tensor& self, int64_t dim, bool keepDim) {
@@ -93,13 +86,13 @@ std::tuple<at::Tensor, at::Tensor> mode(const at::Tensor& self, int64_t dim, boo
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("kthvalue.values", kthValueOut);
-  m.impl("median", median<false>);
-  m.impl("median.dim_values", medianOut<false>);
-  m.impl("nanmedian", median<true>);
-  m.impl("nanmedian.dim_values", medianOut<true>);
-  m.impl("mode", mode);
-  m.impl("mode.values", modeOut);
+  implPlain<"kthvalue.values", kthValueOut>(m);
+  implPlain<"median", median<false>>(m);
+  implPlain<"median.dim_values", medianOut<false>>(m);
+  implPlain<"nanmedian", median<true>>(m);
+  implPlain<"nanmedian.dim_values", medianOut<true>>(m);
+  implPlain<"mode", mode>(m);
+  implPlain<"mode.values", modeOut>(m);
 }
 
 } // namespace

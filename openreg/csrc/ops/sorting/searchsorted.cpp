@@ -1,5 +1,6 @@
 // searchsorted and bucketize: where values belong among boundaries.
 #include "ops/launch/arrays.h"
+#include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <kernels/sorting/searchsorted.h>
@@ -16,8 +17,6 @@ namespace openreg {
 namespace {
 
 using kernels::SearchArgs;
-
-const KernelFamily kSearch("searchsorted");
 
 at::Tensor& searchOut(
     const at::Tensor& boundaries,
@@ -49,7 +48,7 @@ at::Tensor& searchOut(
     return out;
   }
   const auto common = at::result_type(boundaries, values);
-  const auto result = out.is_contiguous() ? out : at::empty(out.sizes(), out.options());
+  const ContiguousOutput output(out);
   SearchArgs args{};
   args.count = values.numel();
   args.perRow = boundaries.dim() == 1 ? 0 : values.size(-1);
@@ -57,15 +56,13 @@ at::Tensor& searchOut(
   args.right = right || side == "right" ? 1 : 0;
   args.narrow = narrow ? 1 : 0;
   const auto from = boundaries.to(common);
-  auto places = writes("out", &SearchArgs::result, result);
+  auto places = writes("out", &SearchArgs::result, output.tensor());
   places.type = out.scalar_type(); // int or long: `narrow` says which
   launchOverArrays(
-      kSearch, from, args,
+      kernelFamily<"searchsorted">, from, args,
       {places, reads("self", &SearchArgs::values, values.to(common)),
        reads("sorted_sequence", &SearchArgs::boundaries, from), reads("sorter", &SearchArgs::sorter, sorter)});
-  if (!result.is_same(out)) {
-    out.copy_(result);
-  }
+  output.finish();
   return out;
 }
 
@@ -124,13 +121,13 @@ at::Tensor bucketizeScalar(const at::Scalar& self, const at::Tensor& boundaries,
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("searchsorted.Tensor", search);
-  m.impl("searchsorted.Tensor_out", searchOut);
-  m.impl("searchsorted.Scalar", searchScalar);
-  m.impl("searchsorted.Scalar_out", searchScalarOut);
-  m.impl("bucketize.Tensor", bucketize);
-  m.impl("bucketize.Tensor_out", bucketizeOut);
-  m.impl("bucketize.Scalar", bucketizeScalar);
+  implPlain<"searchsorted.Tensor", search>(m);
+  implPlain<"searchsorted.Tensor_out", searchOut>(m);
+  implPlain<"searchsorted.Scalar", searchScalar>(m);
+  implPlain<"searchsorted.Scalar_out", searchScalarOut>(m);
+  implPlain<"bucketize.Tensor", bucketize>(m);
+  implPlain<"bucketize.Tensor_out", bucketizeOut>(m);
+  implPlain<"bucketize.Scalar", bucketizeScalar>(m);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "ops/sorting/sort.h"
 
 #include "ops/launch/dtype.h"
+#include "ops/structured/contiguous_output.h"
 #include "ops/structured/forms.h"
 #include "ops/structured/structured_output.h"
 
@@ -36,11 +37,9 @@ void launchSort(
   const auto indexRows = asRows(indices);
   // The kernel reads elements when it has written others.
   const auto in = apartFrom(indexRows, apartFrom(valueRows, asRows(self).contiguous()));
-  const auto made = [](const at::Tensor& rows) {
-    return rows.is_contiguous() ? rows : at::empty(rows.sizes(), rows.options(), at::MemoryFormat::Contiguous);
-  };
-  const auto written = made(valueRows);
-  const auto places = made(indexRows);
+  const ContiguousOutput valuesOut(valueRows), indicesOut(indexRows);
+  const auto& written = valuesOut.tensor();
+  const auto& places = indicesOut.tensor();
   args.values = written.mutable_data_ptr();
   args.indices = places.mutable_data_ptr<int64_t>();
   args.in = in.const_data_ptr();
@@ -53,18 +52,11 @@ void launchSort(
       kernels::contiguousPointer(offsetof(kernels::SortArgs, in), orAccessRead, in.nbytes()),
   };
   launch(kernel, self.device().index(), args, pointers);
-  if (!written.is_same(valueRows)) {
-    valueRows.copy_(written);
-  }
-  if (!places.is_same(indexRows)) {
-    indexRows.copy_(places);
-  }
+  valuesOut.finish();
+  indicesOut.finish();
 }
 
 namespace {
-
-const Kernel kSort("sort");
-const Kernel kTopk("topk");
 
 void sortKernel(
     const at::TensorBase& self,
@@ -75,7 +67,7 @@ void sortKernel(
     bool /*stable*/) {
   kernels::SortArgs args{};
   args.descending = descending ? 1 : 0;
-  launchSort(kSort, args, at::Tensor(self), dim, at::Tensor(values), at::Tensor(indices));
+  launchSort(kernel<"sort">, args, at::Tensor(self), dim, at::Tensor(values), at::Tensor(indices));
 }
 
 struct TopkImpl : at::meta::structured_topk {
@@ -90,15 +82,15 @@ struct TopkImpl : at::meta::structured_topk {
     kernels::SortArgs args{};
     args.descending = largest ? 1 : 0;
     args.sorted = sorted ? 1 : 0;
-    launchSort(kTopk, args, self, c10::maybe_wrap_dim(dim, self.dim()), values, indices);
+    launchSort(kernel<"topk">, args, self, c10::maybe_wrap_dim(dim, self.dim()), values, indices);
   }
 };
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  using Sort = Structured<at::native::structured_sort_stable_out, "aten::sort.values_stable", 2>;
+  using Sort = Structured<at::native::structured_sort_stable_out, "sort.values_stable", 2>;
   m.impl("sort.stable", Sort::functional);
   m.impl("sort.values_stable", Sort::out);
-  using Topk = Structured<TopkImpl, "aten::topk.values", 2>;
+  using Topk = Structured<TopkImpl, "topk.values", 2>;
   m.impl("topk", Topk::functional);
   m.impl("topk.values", Topk::out);
 }

@@ -1,6 +1,7 @@
 // unique: each element, or slice, once. How many there are decides the shapes, so these operators wait for the device.
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel.h"
+#include "ops/structured/plain.h"
 
 #include <kernels/launch/pointers.h>
 #include <kernels/sorting/sort_rows.h>
@@ -22,8 +23,6 @@ namespace openreg {
 namespace {
 
 using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
-
-const Kernel kSortRows("sort_rows");
 
 at::Tensor noIndices(const at::Tensor& self) {
   return at::empty({0}, self.options().dtype(at::kLong));
@@ -98,7 +97,7 @@ at::Tensor sortSlices(const at::Tensor& self, int64_t dim) {
       kernels::contiguousPointer(offsetof(kernels::SortRowsArgs, order), orAccessWrite, order.nbytes()),
       kernels::contiguousPointer(offsetof(kernels::SortRowsArgs, in), orAccessRead, rows.nbytes()),
   };
-  launch(kSortRows, self.device().index(), args, pointers);
+  launch(kernel<"sort_rows">, self.device().index(), args, pointers);
   return order;
 }
 
@@ -134,11 +133,11 @@ uniqueConsecutive(const at::Tensor& self, bool wantsInverse, bool wantsCounts, s
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_unique", unique);
-  m.impl("_unique2", unique2);
-  m.impl("unique_dim", uniqueDim);
-  m.impl("unique_consecutive", uniqueConsecutive);
-  m.impl("unique_dim_consecutive", uniqueDimConsecutive);
+  implPlain<"_unique", unique>(m);
+  implPlain<"_unique2", unique2>(m);
+  implPlain<"unique_dim", uniqueDim>(m);
+  implPlain<"unique_consecutive", uniqueConsecutive>(m);
+  implPlain<"unique_dim_consecutive", uniqueDimConsecutive>(m);
 }
 
 } // namespace

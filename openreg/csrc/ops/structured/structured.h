@@ -1,13 +1,13 @@
 // Operators out of PyTorch's own structured classes: what its code generator writes for the devices in its tree.
 #pragma once
 
-#include "device/device.h"
+#include "device/current_device.h"
+#include "ops/launch/name.h"
 #include "ops/structured/structured_output.h"
 
 #include <ATen/TensorIterator.h>
 #include <ATen/TensorMeta.h>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <tuple>
@@ -18,32 +18,6 @@ namespace openreg {
 
 /// The three forms of an operator: `y = f(x)`, `x.f_()` and `f(x, out=y)`.
 enum class Form { Functional, InPlace, Out };
-
-// LITERALINCLUDE START: CURRENT DEVICE
-/// A device guard for a hot path: c10::OptionalDeviceGuard finds the backend in a table and calls it three times, also
-/// where the device is current already, as it nearly always is.
-class CurrentDevice {
- public:
-  CurrentDevice() = default;
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-  ~CurrentDevice() {
-    if (C10_UNLIKELY(before_ != now_)) {
-      (void)orSetDevice(before_);
-    }
-  }
-
-  void set(c10::DeviceIndex device) {
-    const auto before = exchangeDevice(device);
-    before_ = now_ < 0 ? before : before_;
-    now_ = device;
-  }
-
- private:
-  c10::DeviceIndex before_ = -1;
-  c10::DeviceIndex now_ = -1;
-};
-// LITERALINCLUDE END: CURRENT DEVICE
 
 // LITERALINCLUDE START: STRUCTURED CALL
 /**
@@ -128,6 +102,10 @@ struct Dispatched<at::OptionalTensorRef> {
   using Type = const std::optional<at::Tensor>&;
 };
 template <>
+struct Dispatched<at::IOptTensorListRef> {
+  using Type = const c10::List<std::optional<at::Tensor>>&;
+};
+template <>
 struct Dispatched<at::OptionalScalarRef> {
   using Type = const std::optional<at::Scalar>&;
 };
@@ -144,13 +122,6 @@ inline at::OptionalScalarRef asMetaWants(const std::optional<at::Scalar>& argume
   return argument.has_value() ? at::OptionalScalarRef(*argument) : at::OptionalScalarRef();
 }
 
-/// A string that can be a template's argument.
-template <size_t N>
-struct Name {
-  constexpr Name(const char (&text)[N]) { std::copy_n(text, N, value); } // NOLINT(google-explicit-constructor)
-  char value[N];
-};
-
 // LITERALINCLUDE START: STRUCTURED
 /**
  * @brief The functional, in-place and out form of an operator, made of its structured class.
@@ -161,10 +132,11 @@ struct Name {
  *     m.impl("mul.out", Multiply::out);
  *
  * The class is one that PyTorch ships whole, meta and impl, if its impl calls a stub (then register a kernel for the
- * stub); or one of yours that derives from `at::meta::structured_...` and has an impl of its own.
+ * stub); or one of yours that derives from `at::meta::structured_...` and has an impl of its own. If impl takes
+ * it, what meta has found out and returns comes between the arguments and the outputs.
  * @tparam S The class.
- * @tparam name Schema of the out form, for errors: it has the names of all arguments. Classes built on TensorIterator
- * need none: it compares devices itself.
+ * @tparam name The out form, "mm.out", for errors: its schema has the names of all arguments. Classes built on
+ * TensorIterator need none: it compares devices itself.
  * @tparam Outputs How many tensors the operator returns.
  */
 template <
@@ -182,7 +154,7 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
   template <class T>
   using Argument = Dispatched<T>::Type;
   static constexpr bool kIterates = std::is_base_of_v<at::TensorIteratorBase, S>;
-  static_assert(kIterates || sizeof(name.value) > 1, "name the operator: Structured<Class, \"aten::mm.out\">");
+  static_assert(kIterates || sizeof(name.value) > 1, "name the operator: Structured<Class, \"mm.out\">");
 
   template <class Self, class... Rest>
   struct InPlace {
@@ -200,8 +172,7 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
   static Functional functional(Argument<A>... arguments) {
     checkDevices(arguments...);
     StructuredCall<S, Outputs, Form::Functional> call;
-    call.meta(asMetaWants(arguments)...);
-    call.impl(asMetaWants(arguments)..., call.made(I)...);
+    compute(call, arguments...);
     return Functional(std::move(call.made(I))...);
   }
 
@@ -223,9 +194,19 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
   template <Form form>
   static void run(std::array<at::Tensor*, Outputs> outputs, Argument<A>... arguments) {
     StructuredCall<S, Outputs, form> call(outputs);
-    call.meta(asMetaWants(arguments)...);
-    call.impl(asMetaWants(arguments)..., call.maybe_get_output(I)...);
+    compute(call, arguments...);
     call.finish();
+  }
+
+  template <class Call>
+  static void compute(Call& call, Argument<A>... arguments) {
+    if constexpr (requires { call.impl(asMetaWants(arguments)..., std::declval<R>(), call.maybe_get_output(I)...); }) {
+      const auto found = call.meta(asMetaWants(arguments)...);
+      call.impl(asMetaWants(arguments)..., found, call.maybe_get_output(I)...);
+    } else {
+      call.meta(asMetaWants(arguments)...);
+      call.impl(asMetaWants(arguments)..., call.maybe_get_output(I)...);
+    }
   }
 
   template <class... T>

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 
 namespace openreg {
 
@@ -44,6 +43,11 @@ void resizeOutput(
   }
 }
 
+at::Tensor& copyResult(const at::Tensor& result, at::Tensor& output) {
+  resizeOutput(output, result.sizes(), {}, result.options());
+  return output.copy_(result);
+}
+
 void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options) {
   TORCH_CHECK(
       options.dtype() == self.dtype(), "Bad in-place call: input tensor dtype ", self.dtype(),
@@ -69,9 +73,9 @@ at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input) {
 // LITERALINCLUDE START: SAME DEVICE FAILS
 void SameDevice::fail(const at::Tensor& argument) const {
   // Only who has failed pays for looking up what the argument is called.
-  const std::string_view schema(op_);
+  const auto schema = std::string("aten::") + op_;
   const auto dot = std::min(schema.find('.'), schema.size());
-  const std::string op(schema.substr(0, dot)), overload(schema.substr(std::min(dot + 1, schema.size())));
+  const auto op = schema.substr(0, dot), overload = schema.substr(std::min(dot + 1, schema.size()));
   const auto found = c10::Dispatcher::singleton().findSchemaOrThrow(op.c_str(), overload.c_str());
   const auto& name = found.schema().arguments().at(count_ - 1).name();
   c10::impl::common_device_check_failure(*common_, argument, op.c_str(), name.c_str());

@@ -8,6 +8,9 @@
 
 namespace openreg {
 
+/// An argument that may be left out.
+using OptionalTensor = std::optional<at::Tensor>;
+
 // LITERALINCLUDE START: STRUCTURED OUTPUT
 /** @brief A new tensor on the current device. @param strides Empty: as the options' memory format says. */
 at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
@@ -18,6 +21,9 @@ at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::
  */
 void resizeOutput(
     const at::Tensor& output, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
+
+/** @brief Brings a result into a given output, which takes its sizes. @return The output. */
+at::Tensor& copyResult(const at::Tensor& result, at::Tensor& output);
 
 /** @brief Checks that a result fits the tensor that is changed in place. @throws c10::Error if it does not. */
 void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
@@ -30,12 +36,11 @@ at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input);
 /** @brief Checks that the tensors among an operator's arguments are on one device. Undefined ones don't count. */
 class SameDevice {
  public:
-  /** @param op Schema of the operator in the dispatcher, of the out form if it has one: "aten::mm.out". */
+  /** @param op Name of the operator in the namespace aten, with overload: "mm.out". */
   explicit SameDevice(const char* op) : op_(op) {}
 
   /**
-   * @brief Looks at the arguments, all that the schema has and in its order: it says what they are called. Outputs of
-   * a functional form are left out.
+   * @brief Looks at the arguments, all that the schema has and in its order: it says what they are called.
    * @throws c10::Error that names the operator, the argument and the devices.
    */
   template <class... T>
@@ -61,10 +66,14 @@ class SameDevice {
     }
     count_ = position + 1;
   }
+  void next(const at::TensorList& argument) { next(at::ITensorListRef(argument)); }
   template <class T>
   void next(const T&) { // no tensor
     ++count_;
   }
+
+  /** @brief The device that all tensors seen so far are on, if there was one. */
+  std::optional<c10::Device> common() const { return common_; }
 
  private:
   void fail(const at::Tensor& argument) const;
