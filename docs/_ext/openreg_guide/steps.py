@@ -202,7 +202,8 @@ class LadderTable(SphinxDirective):
                 if (Path(self.env.srcdir) / "guide" / f"{have.chapter}.md").is_file():
                     name = f"{{doc}}`{short} </guide/{have.chapter}>`"
             state = "" if have else " *(planned)*"
-            text += [f"| {number} | {name}{state} | {step['fails']} | {step['gives']} |"]
+            more = f"; until then [PyTorch's page]({step['upstream']})" if "upstream" in step and not have else ""
+            text += [f"| {number} | {name}{state} | {step['fails']} | {step['gives']}{more} |"]
         box = nodes.container(classes=["ladder"])
         box += self.parse_text_to_nodes("\n".join(text))
         return [box]
