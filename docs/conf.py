@@ -55,6 +55,12 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 python_use_unqualified_type_names = True
 
+# -- order -------------------------------------------------------------------------------------------------------------
+openreg_beside = [
+    "guide/drivers",
+    "guide/isolated-device",
+]  # chapters beside the ladder: neither previous nor next of one
+
 # -- code --------------------------------------------------------------------------------------------------------------
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

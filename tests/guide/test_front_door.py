@@ -104,7 +104,7 @@ jobs:
         ("runs-on:", "runs-one:", "runs-on"),
         ("- run: make", "- run: echo ${{ github.event.pull_request.title }}", "template-injection"),
         ("- run: make", "- uses: actions/checkout@v7", "unpinned-uses"),
-        ("{contents: read}", "write-all", "excessive-permissions"),
+        ("permissions: {contents: read}\n", "", "excessive-permissions"),
     ],
 )
 def test_a_workflow_that_is_wrong_is_found(tool, tmp_path: Path, old: str, new: str, word: str) -> None:

@@ -12,6 +12,7 @@ One module a concern:
     timeline    what ran when, drawn from the file that a measurement wrote
     coverage    how each operator is served, from the dispatcher's tables
     wire        the wire of the driver `process`, from its headers
+    order       previous and next, without the pages beside the ladder
     mutants     the seeded bugs, and the test that finds each
     reference   Doxygen, and the pages made from its output
 """
@@ -30,6 +31,7 @@ from . import (
     exercise,
     files,
     mutants,
+    order,
     pictures,
     reference,
     steps,
@@ -48,7 +50,21 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("openreg_root", str(_REPOSITORY), "env", types=frozenset({str}))
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
-    shown = (code, transcript, errors, exercise, steps, stubs, files, mutants, pictures, timeline, coverage, wire)
+    shown = (
+        code,
+        transcript,
+        errors,
+        exercise,
+        steps,
+        stubs,
+        files,
+        mutants,
+        pictures,
+        timeline,
+        coverage,
+        wire,
+        order,
+    )
     for module in (*shown, reference):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
