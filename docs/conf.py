@@ -78,7 +78,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button-field"],
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 9,
     "show_nav_level": 1,
     "show_toc_level": 2,
     "navigation_depth": 2,

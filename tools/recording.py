@@ -43,7 +43,8 @@ def run(command: str) -> list[tuple[float, str]]:
     ) as program:
         for line in program.stdout:
             now = time.monotonic()
-            lines.append((now - last, line.rstrip("\n")))
+            if not line.startswith("setup:"):  # what a first run installs on which machine
+                lines.append((now - last, line.rstrip("\n")))
             last = now
     if program.returncode:
         sys.exit("\n".join([*(line for _, line in lines), f"recording: {command} failed; the picture is as it was"]))
