@@ -54,9 +54,11 @@ def test_letters_of_a_picture_can_be_read_on_a_phone_and_the_page_is_no_wider_th
 def test_a_line_keeps_away_from_a_label_and_colours_have_a_legend(site: Path, tmp_path: Path, page: str) -> None:
     script = """
         const style = (it) => getComputedStyle(it);
-        const labels = [...document.querySelectorAll("div.picture svg:not(.recording) > text, div.picture svg .edge > text")]
-          .filter((it) => it.previousElementSibling?.tagName !== "rect");
-        const bare = labels.filter((it) => !style(it).paintOrder.startsWith("stroke") || parseFloat(style(it).strokeWidth) < 4);
+        const where = "div.picture svg:not(.recording) > text, div.picture svg .edge > text";
+        const inBox = (it) => it.previousElementSibling?.tagName === "rect";
+        const labels = [...document.querySelectorAll(where)].filter((it) => !inBox(it));
+        const kept = (it) => style(it).paintOrder.startsWith("stroke") && parseFloat(style(it).strokeWidth) >= 4;
+        const bare = labels.filter((it) => !kept(it));
         const tints = ["python", "torch", "driver", "device", "cpu", "hot"];
         const unexplained = [...document.querySelectorAll("div.picture")].filter((picture) => {
           const used = tints.filter((tint) => picture.querySelector(`svg .${tint}`));
@@ -68,3 +70,25 @@ def test_a_line_keeps_away_from_a_label_and_colours_have_a_legend(site: Path, tm
     labels, bare, unexplained = ask(site, page, script, tmp_path)
     assert labels or page == "map.html"
     assert (bare, unexplained) == (0, 0)
+
+
+def test_a_finished_step_is_remembered_and_shown_on_the_ladder(site: Path, tmp_path: Path) -> None:
+    on_ladder = """
+        const done = "div.ladder tr.done td:first-child";
+        const rows = () => [...document.querySelectorAll(done)].map((it) => it.innerText.trim());
+        const before = rows();
+        const boxes = [...document.querySelectorAll("div.ladder input.step-done")];
+        boxes[1].click();
+        const after = rows();
+        localStorage.setItem("openreg-finished-steps", '["01", "03"]');
+        dispatchEvent(new Event("storage"));
+        return [before, after, rows(), localStorage.getItem("openreg-finished-steps"), boxes.length];
+    """
+    before, after, then, kept, boxes = ask(site, "guide/index.html", on_ladder, tmp_path / "ladder")
+    assert (before, after, then, kept) == ([], ["02"], ["01", "03"], '["01", "03"]')
+    assert boxes == len(list(site.glob("guide/[0-9]*.html")))
+    in_chapter = """
+        document.querySelector("label.step-finished input").click();
+        return localStorage.getItem("openreg-finished-steps");
+    """
+    assert ask(site, "guide/06-stream.html", in_chapter, tmp_path / "chapter") == '["06"]'

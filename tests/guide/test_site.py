@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterator
+from html import unescape as html_text
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -229,3 +230,12 @@ def test_chapters_follow_one_another_and_the_extras_are_no_part_of_the_way(site:
         if extra != "prologue":
             assert neighbours(f"guide/{extra}") == {}
     assert neighbours("guide/drivers") == {}
+
+
+def test_each_page_says_what_it_is_about_to_search_engines(site: Path) -> None:
+    found = {}
+    for path in [site / "index.html", *site.glob("guide/*.html"), *site.glob("reference/*.html")]:
+        words = re.search(r'<meta name="description" content="([^"]*)"', path.read_text(encoding="utf-8"))
+        assert words and 20 <= len(html_text(words[1])) <= 200, f"{path.name}: {words and words[1]}"
+        found[path.name] = words[1]
+    assert len(set(found.values())) == len(found)
