@@ -25,7 +25,7 @@ at::Tensor asArray(const at::Tensor& tensor);
 /** @brief asArray() for an argument that may be missing; then it is undefined. */
 at::Tensor asArray(const std::optional<at::Tensor>& tensor);
 
-/** @brief What a kernel writes in place of an output that is no such array; finish() brings it there. */
+/** @brief What a kernel writes in place of an output that isn't such an array; finish() brings it there. */
 class ArrayOutput {
  public:
   /** @param output May be undefined: nobody wants it, and the kernel gets a null pointer. */
