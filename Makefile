@@ -67,6 +67,10 @@ digits: $(STAMPS)/build  ## Train the network again
 .PHONY: guide
 guide: $(STAMPS)/guide  ## Build the guide: build/guide/index.html
 
+.PHONY: book
+book: $(STAMPS)/guide  ## The chapters as one PDF, to print or to read elsewhere: build/book/openreg.pdf
+	@$(PYTHON_HERE) tools/book.py
+
 .PHONY: recording
 recording: .venv/ready  ## The picture of red → green on the start page, from a new run
 	@$(PYTHON_HERE) tools/recording.py
