@@ -67,12 +67,20 @@ digits: $(STAMPS)/build  ## Train the network again
 .PHONY: guide
 guide: $(STAMPS)/guide  ## Build the guide: build/guide/index.html
 
+.PHONY: book
+book: $(STAMPS)/guide  ## The chapters as one PDF, to print or to read elsewhere: build/book/openreg.pdf
+	@$(PYTHON_HERE) tools/book.py
+
+.PHONY: recording
+recording: .venv/ready  ## The picture of red → green on the start page, from a new run
+	@$(PYTHON_HERE) tools/recording.py
+
 .PHONY: bench
 bench: $(STAMPS)/build  ## Measure, with the CPU beside it: a table, and build/bench.json
 	@$(PYTHON_HERE) bench/run.py
 
 .PHONY: lint
-lint: $(STAMPS)/build  ## ruff, clang-format, clang-tidy, and our own rules
+lint: $(STAMPS)/build  ## ruff, clang-format, clang-tidy, zizmor, and our own rules
 	@$(PYTHON_HERE) tools/test.py lint ladder
 	@$(PYTHON_HERE) tools/mutants.py --check
 

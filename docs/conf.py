@@ -55,6 +55,12 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 python_use_unqualified_type_names = True
 
+# -- order -------------------------------------------------------------------------------------------------------------
+openreg_beside = [
+    "guide/drivers",
+    "guide/isolated-device",
+]  # chapters beside the ladder: neither previous nor next of one
+
 # -- code --------------------------------------------------------------------------------------------------------------
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -63,7 +69,7 @@ copybutton_prompt_is_regexp = True
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["openreg.css"]
-html_js_files = [(script, {"defer": "defer"}) for script in ("openreg.js", "errors.js", "coverage.js")]
+html_js_files = [(script, {"defer": "defer"}) for script in ("openreg.js", "errors.js", "coverage.js", "ladder.js")]
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_copy_source = False
@@ -72,7 +78,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button-field"],
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 9,
     "show_nav_level": 1,
     "show_toc_level": 2,
     "navigation_depth": 2,

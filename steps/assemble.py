@@ -136,8 +136,9 @@ class Ladder:
         for path in tree:
             write(out / path, self.text(index, path))
         write(out / "demo.py", (folder / "demo.py").read_text())
-        links = re.compile(r"\[([^]]+)\]\(\.\./\.\./([^)]+)\)")  # they lead to files of the tree, or become plain text
-        readme = links.sub(lambda x: f"[{x[1]}]({x[2]})" if x[2] in tree else x[1], (folder / "README.md").read_text())
+        links = re.compile(r"\[([^]]+)\]\(\.\./\.\./([^)]+)\)")  # they lead to what the tree has, or become plain text
+        there = {str(part) for path in tree for part in (Path(path), *Path(path).parents)}
+        readme = links.sub(lambda x: f"[{x[1]}]({x[2]})" if x[2] in there else x[1], (folder / "README.md").read_text())
         write(out / "README.md", readme)
 
 

@@ -1,6 +1,5 @@
 """Checks what must hold of steps, regions and chapters. `--fix` rewrites the tables in the steps' README.md."""
 
-import posixpath
 import re
 import sys
 from collections import Counter
@@ -9,12 +8,10 @@ from pathlib import Path
 
 from assemble import ROOT, Ladder, StepError, write
 from regions import RegionError, parse
+from tables import folder_table, table
 
 SHOWN = re.compile(r"^\s*[`:]{3,}\{(region|pyobject|wholefile|solution)\}[ \t]+(\S+)[ \t]*(.*?)\s*$", re.M)
 TABLE = re.compile(r"(?<=<!-- table start -->\n).*?(?=<!-- table end -->)", re.S)
-HEADER = re.compile(r'\A(?:#!.*\n)?\s*(?:"""(.*?)"""|/\*\*?(.*?)\*/|((?:(?://|# )[^\n]*\n)+))', re.S)
-DECORATION = re.compile(r"^[ \t]*(?://+|#|\*)?[ \t]?(?:@file.*|@brief )?", re.M)
-NO_HEADER = {"LICENSE": "BSD 3-Clause licence.", "py.typed": "Tells type checkers that the package has type hints."}
 
 
 def check_regions(ladder: Ladder) -> Iterator[str]:
@@ -66,37 +63,16 @@ def check_whole(ladder: Ladder) -> Iterator[str]:
             yield f"{path}: differs between the last step and the complete tree"
 
 
-def why(path: str, text: str) -> str:
-    """Return the first sentence of a file's header comment."""
-    if not (header := HEADER.match(text)):
-        return NO_HEADER.get(posixpath.basename(path), "")
-    comment = DECORATION.sub("", next(filter(None, header.groups()))).strip()
-    return re.split(r"(?<=[.?!])\s|\n\s*\n", comment)[0].replace("\n", " ").replace("|", "\\|")
-
-
-def table(ladder: Ladder, index: int) -> str:
-    """Return the table of a step: each file added or grown, its lines, and what it is for."""
-    rows = "| file | lines | why |\n|---|---|---|\n"
-    for path, source in ladder.trees[index].items():
-        text, old = ladder.text(index, path), None
-        if index and ladder.trees[index - 1].get(path) == source:
-            old = ladder.text(index - 1, path)
-        if text != old:
-            lines = f"{text.count(chr(10)) - (old or '').count(chr(10)):{'' if old is None else '+'}}"
-            link = posixpath.relpath(source.as_posix(), ladder.steps[index].folder.as_posix())
-            rows += f"| [{path}]({link}) | {lines} | {why(path, text)} |\n"
-    return rows
-
-
 def check_tables(ladder: Ladder, fix: bool) -> Iterator[str]:
     """The tables are up to date, and each file says what it is for."""
     for index, step in enumerate(ladder.steps):
-        readme, rows = step.folder / "README.md", table(ladder, index)
+        readme, rows = step.folder / "README.md", folder_table(ladder, index)
         if fix:
             write(readme, TABLE.sub(lambda _, rows=rows: rows, readme.read_text()))
         if TABLE.findall(readme.read_text()) != [rows]:
             yield f"steps/{step.name}/README.md: the table is not up to date; run: python steps/check.py --fix"
-        yield from (f"{file}: begins with no comment that says why" for file in re.findall(r"\[(.*)\].*\|  \|\n", rows))
+        for file in re.findall(r"\[(.*)\].*\|  \|\n", table(ladder, index)):
+            yield f"{file}: begins with no comment that says why"
 
 
 def problems(root: Path = ROOT, fix: bool = False) -> list[str]:

@@ -101,6 +101,13 @@ def check_tidy(changed: set[Path] | None) -> Iterator[str]:
     print(f"clang-tidy: {len(due)} units", flush=True)
 
 
+def check_workflows(folder: Path = ROOT / ".github" / "workflows") -> Iterator[str]:
+    """Yields what is wrong with the workflows: unknown keys, actions without a hash, rights that they do not need."""
+    files = sorted(folder.glob("*.yml"))
+    yield run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
+    yield run("zizmor", "--offline", "--no-progress", "--quiet", *files)
+
+
 def fix(files: list[Path]) -> list[str]:
     """Formats everything."""
     c_like = ending(files, *C_LIKE)
@@ -115,6 +122,7 @@ def check(files: list[Path], everything: bool) -> Iterator[str]:
     yield run("clang-format", "--dry-run", "-Werror", *ending(files, *C_LIKE))
     yield "\n".join(check_text(files))
     yield check_readme()
+    yield from check_workflows()
     yield from check_tidy(None if everything else changed_files())
 
 

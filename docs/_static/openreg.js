@@ -4,3 +4,16 @@ document.addEventListener("DOMContentLoaded", () => {
     path.innerHTML = path.innerHTML.replaceAll("/", "/<wbr>");
   }
 });
+
+// Paper is white, whatever the screen is.
+{
+  const page = document.documentElement;
+  let theme;
+  addEventListener("beforeprint", () => {
+    theme = page.dataset.theme;
+    page.dataset.theme = "light";
+  });
+  addEventListener("afterprint", () => {
+    page.dataset.theme = theme;
+  });
+}

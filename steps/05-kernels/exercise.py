@@ -19,11 +19,8 @@ print("aten::nextafter      ", *kernels_for("aten::nextafter"))
 print("aten::nextafter.out  ", *kernels_for("aten::nextafter.out"))
 
 # 2. Which way fits? There is a structured class whose impl is the wheel's, and a stub: the first way.
-#        using Next = Structured<at::native::structured_nextafter_out>;
-#        m.impl("nextafter", Next::functional);
-#        m.impl("nextafter_", Next::inplace);
-#        m.impl("nextafter.out", Next::out);
-#        REGISTER_PRIVATEUSE1_DISPATCH(nextafter_stub, &nextafterKernel)
+#        implForms<Structured<at::native::structured_nextafter_out>>(m, "nextafter");
+#        REGISTER_PRIVATEUSE1_DISPATCH(nextafter_stub, &elementwiseStub<"nextafter">)
 native = (HEADERS / "ops" / "nextafter_native.h").read_text()
 binary = (HEADERS / "native" / "BinaryOps.h").read_text()
 print("structured class:     ", "structured_nextafter_out" in native)

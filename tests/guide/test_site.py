@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterator
+from html import unescape as html_text
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from .conftest import ROOT
+from .conftest import EXTRAS, ROOT
 
 # Attributes from which a browser loads something by itself. A link that a reader clicks may lead anywhere.
 RESOURCES = {
@@ -207,3 +209,33 @@ def test_the_ladder_tells_written_from_planned(site: Path) -> None:
     for number, cell in rows:
         assert ("(planned)" not in cell) == (number in written)
         assert ("<a " in cell) == (number in written)
+
+
+def test_no_page_is_so_long_that_it_is_slow(html: dict[Path, Page]) -> None:
+    sizes = {path.name: path.stat().st_size // 1000 for path in html}
+    assert {name: size for name, size in sizes.items() if size > 500} == {}, "kB; split the page"
+
+
+def test_chapters_follow_one_another_and_the_extras_are_no_part_of_the_way(site: Path) -> None:
+    def neighbours(page: str) -> dict[str, str]:
+        text = (site / f"{page}.html").read_text(encoding="utf-8")
+        return dict(re.findall(r'class="(left|right)-(?:prev|next)"\s+href="([^"]+)"', text))
+
+    chapters = sorted(path.stem for path in site.glob("guide/[0-9]*.html"))
+    for before, after in pairwise(chapters):
+        assert neighbours(f"guide/{before}")["right"] == f"{after}.html"
+        assert neighbours(f"guide/{after}")["left"] == f"{before}.html"
+    assert neighbours("guide/01-device")["left"] == "prologue.html"
+    for extra in EXTRAS:
+        if extra != "prologue":
+            assert neighbours(f"guide/{extra}") == {}
+    assert neighbours("guide/drivers") == {}
+
+
+def test_each_page_says_what_it_is_about_to_search_engines(site: Path) -> None:
+    found = {}
+    for path in [site / "index.html", *site.glob("guide/*.html"), *site.glob("reference/*.html")]:
+        words = re.search(r'<meta name="description" content="([^"]*)"', path.read_text(encoding="utf-8"))
+        assert words and 20 <= len(html_text(words[1])) <= 200, f"{path.name}: {words and words[1]}"
+        found[path.name] = words[1]
+    assert len(set(found.values())) == len(found)

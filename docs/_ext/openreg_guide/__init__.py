@@ -10,8 +10,10 @@ One module a concern:
     pictures    Graphviz and hand-made SVG, inline, so that they follow the page's colours
     stubs       the stubs that PyTorch ships
     timeline    what ran when, drawn from the file that a measurement wrote
+    describe    what search engines show of a page
     coverage    how each operator is served, from the dispatcher's tables
     wire        the wire of the driver `process`, from its headers
+    order       previous and next, without the pages beside the ladder
     mutants     the seeded bugs, and the test that finds each
     reference   Doxygen, and the pages made from its output
 """
@@ -26,10 +28,12 @@ from sphinx.application import Sphinx
 from . import (
     code,
     coverage,
+    describe,
     errors,
     exercise,
     files,
     mutants,
+    order,
     pictures,
     reference,
     steps,
@@ -49,6 +53,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
     shown = (code, transcript, errors, exercise, steps, stubs, files, mutants, pictures, timeline, coverage, wire)
-    for module in (*shown, reference):
+    for module in (*shown, reference, order, describe):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

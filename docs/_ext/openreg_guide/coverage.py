@@ -112,8 +112,7 @@ class CoverageTable(SphinxDirective):
             core = ' <span class="core">core</span>' if operator.core else ""
             yield f'<tr data-served="{operator.served}"{" data-core" if operator.core else ""}>'
             yield f"<td>{_code(operator.name)}{core}</td>"
-            yield f'<td><span class="served {operator.served}">{SERVED[operator.served][0]}</span></td>'
-            yield f"<td>{_over(operator)}</td></tr>"
+            yield f"<td>{SERVED[operator.served][0]}</td><td>{_over(operator)}</td></tr>"
         yield "</tbody></table>"
 
 

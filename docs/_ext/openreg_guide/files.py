@@ -1,6 +1,6 @@
 """The files of a step: the directive `stepfiles`, which says what each is for, and the role `stepcopy`, their names.
 
-Both are made from step.toml and the table of the step's README: a list in a chapter would go stale.
+Both are made from step.toml and the files themselves: a list in a chapter would go stale.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from assemble import Ladder, StepError
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+from tables import table
 
 from .code import source_reference
 from .repository import repository
@@ -31,7 +32,7 @@ def _is_vendors(index: int, path: str) -> bool:
 def _table(rows: list[tuple[str, str, str, str]], folder: Path, root: Path) -> Iterator[str]:
     """Lines of a Markdown table, with a row for each folder above those of its files."""
     yield from ("| file | lines | what it is for |", "|---|---|---|")
-    rows = sorted(rows, key=lambda row: PurePosixPath(row[0]).parent)  # stable: within a folder as in the README
+    rows = sorted(rows, key=lambda row: PurePosixPath(row[0]).parent)  # stable: within a folder as in the step
     for where, group in itertools.groupby(rows, key=lambda row: PurePosixPath(row[0]).parent.as_posix()):
         yield f"| **{'top folder' if where == '.' else where + '/'}** | | |"
         for path, target, lines, why in group:
@@ -48,21 +49,21 @@ class StepFiles(SphinxDirective):
         number = repo.step_of(self.env.docname)
         if number is None:
             raise self.error("stepfiles stands in a chapter: it lists the files of the chapter's step")
-        self.env.note_reread()  # a file that is added changes the table of the README, and no file that is noted here
+        self.env.note_reread()  # a file that is added changes the table, and no file that is noted here
         index = repo.ladder.find(number)
         step = repo.ladder.steps[index]
-        rows = _ROW.findall((step.folder / "README.md").read_text(encoding="utf-8"))
+        rows = _ROW.findall(table(repo.ladder, index))
         vendors = [row for row in rows if _is_vendors(index, row[0])]
         found: list[nodes.Node] = []
         others = [row for row in rows if row not in vendors]
         for part, title in ((others, "of the backend"), (vendors, "of the device")):
             if not part:
                 continue
-            table = self.parse_text_to_nodes("\n".join(_table(part, step.folder, repo.root)))
+            shown = self.parse_text_to_nodes("\n".join(_table(part, step.folder, repo.root)))
             if len(part) > _MANY:
                 summary = f"<details><summary>{len(part)} files {title}</summary>"
-                table = [nodes.raw("", summary, format="html"), *table, nodes.raw("", "</details>", format="html")]
-            found.append(nodes.container("", *table, classes=["stepfiles"]))
+                shown = [nodes.raw("", summary, format="html"), *shown, nodes.raw("", "</details>", format="html")]
+            found.append(nodes.container("", *shown, classes=["stepfiles"]))
         return found
 
 

@@ -23,7 +23,26 @@ _DEFAULTS = (
     ' margin="0.18,0.09", height=0.3];'
     'edge [fontname="Helvetica", fontsize=10, arrowsize=0.7];'
 )
-_LEAST = 0.75  # the smallest scale of a picture
+_LEAST = 0.8  # the smallest scale of a picture
+# What the colours mean, the same in all pictures; below each is the legend of those that it has.
+_TINTS = {
+    "python": "your program",
+    "torch": "PyTorch",
+    "driver": "the device's library",
+    "device": "the device",
+    "cpu": "the CPU and its memory",
+    "hot": "what it is about",
+}
+
+
+def legend(svg: str) -> str:
+    """The line below a picture that says what its colours mean; nothing where there is one colour only."""
+    used = {name for names in re.findall(r'\sclass="([^"]*)"', svg) for name in names.split()}
+    shown = [name for name in _TINTS if name in used]
+    if len(shown) < 2:
+        return ""
+    items = (f'<span class="tint {name}">{escape(_TINTS[name])}</span>' for name in shown)
+    return f'<p class="legend">{"".join(items)}</p>'
 
 
 def inline(svg: str, label: str) -> str:
@@ -36,6 +55,7 @@ def inline(svg: str, label: str) -> str:
     svg = re.sub(r"<title>[^<]*</title>\n?", "", svg)  # dot's titles are node names: tool tips that tell nothing
     # A picture a little too wide is shown smaller, one much too wide scrolls: text must stay readable.
     width = re.search(r'<svg[^>]*?\swidth="([\d.]+)(pt|px)?"', svg)
+    width = width or re.search(r'<svg[^>]*?\sviewBox="0 0 ([\d.]+)( )', svg)
     least = (
         f' style="min-width: {float(width[1]) * (4 / 3 if width[2] == "pt" else 1) * _LEAST:.0f}px"' if width else ""
     )
@@ -62,7 +82,8 @@ def _visit_graphviz(self: HTML5Translator, node: graphviz) -> None:
         raise ExtensionError(
             f"{node.source}:{node.line}: a picture needs :alt:, one sentence for those who don't see it"
         )
-    self.body.append(f'<div class="picture" tabindex="0">{inline(_render(node["code"]), label)}</div>\n')
+    svg = _render(node["code"])
+    self.body.append(f'<div class="picture" tabindex="0">{inline(svg, label)}</div>{legend(svg)}\n')
     raise nodes.SkipNode
 
 
@@ -82,7 +103,7 @@ class InlineSvg(SphinxDirective):
         self.env.note_dependency(str(path))
         svg = inline(path.read_text(encoding="utf-8"), self.options["alt"])
         figure = nodes.figure(classes=["picture-figure"])
-        figure += nodes.raw("", f'<div class="picture" tabindex="0">{svg}</div>', format="html")
+        figure += nodes.raw("", f'<div class="picture" tabindex="0">{svg}</div>{legend(svg)}', format="html")
         if "caption" in self.options:
             text, messages = self.parse_inline(self.options["caption"])
             figure += [nodes.caption("", "", *text), *messages]

@@ -96,7 +96,10 @@ def _declarations(xml: Path) -> dict[str, list[tuple[str, str]]]:
 
 
 class CppReference(SphinxDirective):
-    """Every header of the PyTorch side, folder by folder."""
+    """The headers of the PyTorch side, folder by folder: those of one folder of csrc, or all but those of some."""
+
+    optional_arguments = 1
+    option_spec: ClassVar = {"without": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
         """Returns a section a folder; Breathe fills them."""
@@ -105,8 +108,12 @@ class CppReference(SphinxDirective):
         self.env.note_reread()  # a header may have come since
         text: list[str] = []
         folder = ""
+        without = self.options.get("without", "").split()
         for header in _headers(root, "backend"):
             path = header.relative_to(root)
+            top = path.relative_to(PROJECTS["backend"]).parts[0]
+            if top in without or top != (self.arguments or [top])[0]:
+                continue
             if path.parent.name != folder:
                 folder = path.parent.name
                 text += [f"## {folder}", ""]
@@ -162,7 +169,7 @@ class LeftOut(SphinxDirective):
     optional_arguments = 1
     final_argument_whitespace = True
     has_content = True
-    option_spec: ClassVar = dict.fromkeys(("project", "sections", "content-only"), directives.unchanged)
+    option_spec: ClassVar = dict.fromkeys(("project", "sections", "content-only", "without"), directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
         """Returns nothing."""

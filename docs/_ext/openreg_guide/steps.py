@@ -21,6 +21,7 @@ from regions import RegionError
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+from tables import table
 
 from . import repository as repo_module
 from .files import VENDOR
@@ -32,16 +33,14 @@ _LINK = re.compile(r"\[`?([^]`]+)`?\]\(([^)#]+)(#[^)]*)?\)")
 _EPOCH = (2026, 1, 1, 0, 0, 0)
 
 
-def _table(readme: str, folder: Path, root: Path) -> list[str]:
-    """The table of a step's README; its links, relative to the README, become links to the files' pages."""
+def _table(ladder: Ladder, index: int) -> list[str]:
+    """What a step adds, file by file; the links, relative to the step's folder, become links to the files' pages."""
+    folder, root = ladder.steps[index].folder, ladder.root.resolve()
 
     def link(match: re.Match[str]) -> str:
-        target = (folder / match[2]).resolve()
-        if not target.is_file():
-            raise RepositoryError(f"{folder.name}/README.md links to {match[2]}, which is not there")
-        return f"{{source}}`{target.relative_to(root.resolve()).as_posix()}`"
+        return f"{{source}}`{(folder / match[2]).resolve().relative_to(root).as_posix()}`"
 
-    return [_LINK.sub(link, line) for line in readme.splitlines() if line.startswith("|")]
+    return [_LINK.sub(link, line) for line in table(ladder, index).splitlines()]
 
 
 def _texts(ladder: Ladder, index: int) -> dict[str, str]:
@@ -55,12 +54,20 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def _difference(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """A dropdown for each file that differs: a unified diff, or the whole file when it is new."""
+def _difference(before: dict[str, str], after: dict[str, str], last: dict[str, str]) -> list[str]:
+    """A dropdown for each file that differs: a unified diff, or the whole file if it is new and later steps change it.
+
+    A new file that stays as it is has a page of its own, to which the table above leads. All of them on one page would
+    make it megabytes long.
+    """
     out: list[str] = []
+    stay = 0
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
         if old == new:
+            continue
+        if old is None and new == last.get(path):
+            stay += 1
             continue
         if old is None:
             title, kind, body = f"new, {_count(len(new.splitlines()), 'line')}", language(path), new
@@ -73,13 +80,15 @@ def _difference(before: dict[str, str], after: dict[str, str]) -> list[str]:
             title, kind, body = f"+{plus} −{minus}", "diff", "\n".join(lines)
         out += [f":::{{filediff}} {path}", f":what: {title}", ""]
         out += [f"{_FENCE}{kind}", body.rstrip("\n"), _FENCE, ":::", ""]
+    if stay:
+        out = [f"{_count(stay, 'new file')}, each with a page of its own, to which the table above leads.", "", *out]
     return out
 
 
 def _page(ladder: Ladder, index: int, chapter: bool) -> str:
     """The Markdown of one step's page."""
     step = ladder.steps[index]
-    name, root = step.name, ladder.root
+    name = step.name
     after, before = _texts(ladder, index), _texts(ladder, index - 1)
     readme = (step.folder / "README.md").read_text(encoding="utf-8")
     purpose = [block for block in readme.split("\n\n")[1:2] if not block.startswith(("|", " ", "<"))]
@@ -93,7 +102,7 @@ def _page(ladder: Ladder, index: int, chapter: bool) -> str:
         "",
         "## What it adds",
         "",
-        *_table(readme, step.folder, root),
+        *_table(ladder, index),
         "",
         "## The program",
         "",
@@ -113,7 +122,7 @@ def _page(ladder: Ladder, index: int, chapter: bool) -> str:
         ]
         text += ["is whole from here on, and not listed: it stands for the one that came with your hardware.", ""]
         after = {path: body for path, body in after.items() if not path.startswith(VENDOR)}
-    text += _difference(before, after)
+    text += _difference(before, after, _texts(ladder, len(ladder.steps) - 1))
     return "\n".join(text) + "\n"
 
 
@@ -202,7 +211,8 @@ class LadderTable(SphinxDirective):
                 if (Path(self.env.srcdir) / "guide" / f"{have.chapter}.md").is_file():
                     name = f"{{doc}}`{short} </guide/{have.chapter}>`"
             state = "" if have else " *(planned)*"
-            text += [f"| {number} | {name}{state} | {step['fails']} | {step['gives']} |"]
+            more = f"; until then [PyTorch's page]({step['upstream']})" if "upstream" in step and not have else ""
+            text += [f"| {number} | {name}{state} | {step['fails']} | {step['gives']}{more} |"]
         box = nodes.container(classes=["ladder"])
         box += self.parse_text_to_nodes("\n".join(text))
         return [box]

@@ -11,7 +11,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from .pictures import inline
+from .pictures import inline, legend
 from .repository import RepositoryError, repository
 
 # The lanes from top to bottom, and the class that tints each.
@@ -77,7 +77,7 @@ class Timeline(SphinxDirective):
             raise self.error(f"{path} has no run {way!r}; it has {', '.join(runs)}")
         figure = nodes.figure(classes=["picture-figure"])
         picture = inline(_draw(measured, way), self.options["alt"])
-        figure += nodes.raw("", f'<div class="picture" tabindex="0">{picture}</div>', format="html")
+        figure += nodes.raw("", f'<div class="picture" tabindex="0">{picture}</div>{legend(picture)}', format="html")
         text, messages = self.parse_inline(self.options["caption"])
         figure += [nodes.caption("", "", *text), *messages]
         return [figure]

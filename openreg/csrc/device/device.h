@@ -19,8 +19,8 @@ constexpr size_t kMaxDevices = std::numeric_limits<c10::DeviceIndex>::max() + 1;
 
 // LITERALINCLUDE START: DEVICE FUNCTIONS
 /**
- * @brief Number of devices; 0, and one warning a process, if the driver is missing or cannot tell. Starts nothing. Any
- * thread.
+ * @brief Number of devices; 0, and one warning in a process, if the driver is missing or cannot tell. Starts nothing.
+ * Any thread.
  *
  * Does not throw: PyTorch asks it in places where an exception ends the process.
  */

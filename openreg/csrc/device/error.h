@@ -9,7 +9,7 @@
 namespace openreg {
 
 /**
- * @brief Throws the exception that stands for `error`, with the driver's message.
+ * @brief Throws the exception of `error`, with the driver's message.
  * @throws c10::OutOfMemoryError for orErrorMemoryAllocation (Python: torch.OutOfMemoryError).
  * @throws c10::NotImplementedError for orErrorNotImplemented (Python: NotImplementedError).
  * @throws c10::AcceleratorError for all others (Python: torch.AcceleratorError, a RuntimeError with `error_code`).

@@ -26,7 +26,7 @@ C10_EXPORT std::unordered_map<std::string, int64_t> fallbackCounts();
 /** @brief Sets all counts to zero. */
 C10_EXPORT void resetFallbackCounts();
 
-/** @brief Says who serves fallbacks from now on; "raise": nobody, they are refused. @return The mode before. */
+/** @brief Chooses what serves fallbacks from now on; "raise" refuses them. @return The mode before. */
 C10_EXPORT std::string setFallbackMode(std::string mode);
 
 /**

@@ -37,7 +37,7 @@ class Generator final : public c10::GeneratorImpl {
   /** @brief Starts the sequence of another seed. */
   void set_current_seed(uint64_t seed) override;
   uint64_t current_seed() const override { return seed_; }
-  /** @brief Starts the sequence of a seed that nobody can foresee. @return The seed. */
+  /** @brief Starts the sequence of an unpredictable seed. @return The seed. */
   uint64_t seed() override;
 
   /** @brief Goes to a place in the sequence: the number of blocks before it. */

@@ -21,6 +21,7 @@
 extern "C" {
 #endif
 
+// LITERALINCLUDE START: KERNEL CONTEXT
 /** Body of a parallel loop over [begin, end). */
 typedef void (*orLoopBody)(void* state, int64_t begin, int64_t end);
 
@@ -38,6 +39,7 @@ typedef struct orKernelContext {
 
 /** A kernel. `args` are the launch's argument bytes, aligned to 16. */
 typedef void (*orKernelFn)(const void* args, orKernelContext* context);
+// LITERALINCLUDE END: KERNEL CONTEXT
 
 /** One line of a module's table. */
 typedef struct orKernelEntry {

@@ -7,6 +7,7 @@
 
 namespace openreg::kernels {
 
+// LITERALINCLUDE START: CURSOR
 /// Where an operand's next element is. Rows (runs along dimension 0) are walked inside, so that short ones cost little.
 class Cursor {
  public:
@@ -65,5 +66,6 @@ class Cursor {
   int64_t offset_ = 0;
   int64_t index_[kMaxOperandDims];
 };
+// LITERALINCLUDE END: CURSOR
 
 } // namespace openreg::kernels

@@ -48,6 +48,7 @@ OPENREG_MULTIVERSION void apply(F functor, int64_t count, R* out, const A*... in
 }
 // LITERALINCLUDE END: APPLY
 
+// LITERALINCLUDE START: LANE
 /// Which elements of which operand.
 struct Piece {
   const StridedArgs& args;
@@ -124,7 +125,9 @@ class Lane {
   C* array_ = nullptr;
   C block_[kBlock];
 };
+// LITERALINCLUDE END: LANE
 
+// LITERALINCLUDE START: ELEMENTWISE KERNEL
 /// A kernel out of a functor: its fields are the launch's parameters, its call operator makes an element of the output
 /// out of an element of each input.
 template <class F>
@@ -162,7 +165,9 @@ class ElementwiseKernel {
     }
   }
 };
+// LITERALINCLUDE END: ELEMENTWISE KERNEL
 
+// LITERALINCLUDE START: ELEMENTWISE TABLE
 /// A static object of this type makes kernels of a functor template, one for each of the compute types:
 ///
 ///     const Elementwise<Add, int64_t, float> add("add"); // "add.int64", "add.float"
@@ -173,5 +178,6 @@ class Elementwise {
     (add({fullName(name, kComputeTypeOf<C>), &ElementwiseKernel<F<C>>::run, offsetof(StridedArgs, packed)}), ...);
   }
 };
+// LITERALINCLUDE END: ELEMENTWISE TABLE
 
 } // namespace openreg::kernels

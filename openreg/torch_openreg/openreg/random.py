@@ -77,12 +77,12 @@ def manual_seed_all(seed: int) -> None:
 
 
 def seed() -> None:
-    """Seeds the default generator of the current device with a number that nobody can foresee."""
+    """Seeds the default generator of the current device with an unpredictable number."""
     default_generators[_device_index(None, "seed")].seed()
 
 
 def seed_all() -> None:
-    """Seeds the default generators of all devices with one number that nobody can foresee."""
+    """Seeds the default generators of all devices with one unpredictable number."""
     if default_generators:
         manual_seed_all(default_generators[0].seed())
 

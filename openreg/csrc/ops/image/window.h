@@ -7,7 +7,7 @@
 
 namespace openreg {
 
-/** @brief The last `dims` numbers of a list as an extent; a list of one number stands for as many as are needed. */
+/** @brief The last `dims` numbers of a list as an extent; a list of one number is repeated as often as needed. */
 inline void fillExtent(kernels::Extent& extent, at::IntArrayRef values, int64_t dims, int64_t otherwise) {
   for (int64_t i = 0; i < 3; ++i) {
     const auto fromEnd = 3 - i; // 1 is the width

@@ -1,5 +1,5 @@
 // cat: tensors one after the other.
-#include "ops/structured/structured.h"
+#include "ops/structured/forms.h"
 
 #include <ATen/ops/cat_meta.h>
 #include <torch/library.h>
@@ -7,7 +7,7 @@
 namespace openreg {
 namespace {
 
-struct CatImpl : at::meta::structured_cat {
+struct Cat : at::meta::structured_cat {
   void impl(const at::ITensorListRef& tensors, int64_t /*dim*/, const meta_return_ty& found, const at::Tensor& out) {
     // Meta has looked for the first tensor that counts: old programs start with an empty vector.
     if (out.numel() == 0 || found.valid == static_cast<int64_t>(tensors.size())) {
@@ -25,11 +25,8 @@ struct CatImpl : at::meta::structured_cat {
   }
 };
 
-using Cat = Structured<CatImpl, "cat.out">;
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("cat", Cat::functional);
-  m.impl("cat.out", Cat::out);
+  implForms<Structured<Cat, "cat.out">>(m, "cat");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // Matrix products with PyTorch's checks and PyTorch's names: mm, addmm, bmm, baddbmm.
 #include "ops/linalg/gemm.h"
-#include "ops/structured/structured.h"
+#include "ops/structured/forms.h"
 
 #include <ATen/ops/addmm_meta.h>
 #include <ATen/ops/baddbmm_meta.h>
@@ -68,22 +68,11 @@ struct AddedBatchedProduct : at::meta::structured_baddbmm {
 };
 
 // LITERALINCLUDE START: REGISTER LINEAR
-using Mm = Structured<MatrixProduct, "mm.out">;
-using Addmm = Structured<AddedMatrixProduct, "addmm.out">;
-using Bmm = Structured<BatchedProduct, "bmm.out">;
-using Baddbmm = Structured<AddedBatchedProduct, "baddbmm.out">;
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("mm", Mm::functional);
-  m.impl("mm.out", Mm::out);
-  m.impl("addmm", Addmm::functional);
-  m.impl("addmm_", Addmm::inplace);
-  m.impl("addmm.out", Addmm::out);
-  m.impl("bmm", Bmm::functional);
-  m.impl("bmm.out", Bmm::out);
-  m.impl("baddbmm", Baddbmm::functional);
-  m.impl("baddbmm_", Baddbmm::inplace);
-  m.impl("baddbmm.out", Baddbmm::out);
+  implForms<Structured<MatrixProduct, "mm.out">>(m, "mm");
+  implForms<Structured<AddedMatrixProduct, "addmm.out">>(m, "addmm");
+  implForms<Structured<BatchedProduct, "bmm.out">>(m, "bmm");
+  implForms<Structured<AddedBatchedProduct, "baddbmm.out">>(m, "baddbmm");
 }
 // LITERALINCLUDE END: REGISTER LINEAR
 

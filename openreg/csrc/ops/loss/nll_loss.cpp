@@ -1,7 +1,7 @@
 // nll_loss, what cross_entropy ends in, and its derivative.
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel_family.h"
-#include "ops/structured/structured.h"
+#include "ops/structured/forms.h"
 
 #include <kernels/launch/pointers.h>
 #include <kernels/loss/nll_loss.h>
@@ -88,7 +88,7 @@ void checkTarget(const at::Tensor& target) {
       "expected target dtype to be Long or Byte, but got ", target.scalar_type());
 }
 
-struct NllLossImpl : at::meta::structured_nll_loss_forward {
+struct NllLoss : at::meta::structured_nll_loss_forward {
   void impl(
       const at::Tensor& self,
       const at::Tensor& target,
@@ -102,7 +102,7 @@ struct NllLossImpl : at::meta::structured_nll_loss_forward {
   }
 };
 
-struct NllLossBackwardImpl : at::meta::structured_nll_loss_backward {
+struct NllLossBackward : at::meta::structured_nll_loss_backward {
   void impl(
       const at::Tensor& gradOutput,
       const at::Tensor& /*self*/,
@@ -118,14 +118,9 @@ struct NllLossBackwardImpl : at::meta::structured_nll_loss_backward {
   }
 };
 
-using NllLoss = Structured<NllLossImpl, "nll_loss_forward.output", 2>;
-using NllLossBackward = Structured<NllLossBackwardImpl, "nll_loss_backward.grad_input">;
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("nll_loss_forward", NllLoss::functional);
-  m.impl("nll_loss_forward.output", NllLoss::out);
-  m.impl("nll_loss_backward", NllLossBackward::functional);
-  m.impl("nll_loss_backward.grad_input", NllLossBackward::out);
+  implForms<Structured<NllLoss, "nll_loss_forward.output", 2>>(m, "nll_loss_forward", {"", "output"});
+  implForms<Structured<NllLossBackward, "nll_loss_backward.grad_input">>(m, "nll_loss_backward", {"", "grad_input"});
 }
 
 } // namespace

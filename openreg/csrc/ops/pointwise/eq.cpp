@@ -1,6 +1,6 @@
-// Comparisons: eq.
-#include "ops/launch/elementwise.h"
-#include "ops/structured/structured.h"
+// eq: whether two numbers are equal.
+#include "ops/pointwise/elementwise_stub.h"
+#include "ops/structured/forms.h"
 
 #include <ATen/native/BinaryOps.h>
 #include <ATen/ops/eq_native.h>
@@ -9,25 +9,14 @@
 namespace openreg {
 namespace {
 
-void equalKernel(at::TensorIteratorBase& iter) {
-  launchElementwise(kernelFamily<"eq">, iter);
-}
-
-using Equal = Structured<at::native::structured_eq_Tensor_out>;
-using EqualScalar = Structured<at::native::structured_eq_Scalar_out>;
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("eq.Tensor", Equal::functional);
-  m.impl("eq_.Tensor", Equal::inplace);
-  m.impl("eq.Tensor_out", Equal::out);
-  m.impl("eq.Scalar", EqualScalar::functional);
-  m.impl("eq_.Scalar", EqualScalar::inplace);
-  m.impl("eq.Scalar_out", EqualScalar::out);
+  implForms<Structured<at::native::structured_eq_Tensor_out>>(m, "eq", {"Tensor", "Tensor_out"});
+  implForms<Structured<at::native::structured_eq_Scalar_out>>(m, "eq", {"Scalar", "Scalar_out"});
 }
 
 } // namespace
 } // namespace openreg
 
 namespace at::native {
-REGISTER_PRIVATEUSE1_DISPATCH(eq_stub, &openreg::equalKernel)
+REGISTER_PRIVATEUSE1_DISPATCH(eq_stub, &openreg::elementwiseStub<"eq">)
 } // namespace at::native

@@ -1,6 +1,6 @@
 // argmax: where the largest element is.
-#include "ops/reduction/reduce.h"
-#include "ops/structured/structured.h"
+#include "ops/reduction/reduce_stub.h"
+#include "ops/structured/forms.h"
 
 #include <ATen/native/ReduceOps.h>
 #include <ATen/ops/argmax_native.h>
@@ -9,20 +9,13 @@
 namespace openreg {
 namespace {
 
-void argMaxKernel(at::TensorIterator& iter) {
-  launchReduce(kernelFamily<"argmax">, iter);
-}
-
-using ArgMax = Structured<at::native::structured_argmax_out, "argmax.out">;
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("argmax", ArgMax::functional);
-  m.impl("argmax.out", ArgMax::out);
+  implForms<Structured<at::native::structured_argmax_out, "argmax.out">>(m, "argmax");
 }
 
 } // namespace
 } // namespace openreg
 
 namespace at::native {
-REGISTER_PRIVATEUSE1_DISPATCH(argmax_stub, &openreg::argMaxKernel)
+REGISTER_PRIVATEUSE1_DISPATCH(argmax_stub, &openreg::reduceStub<"argmax">)
 } // namespace at::native

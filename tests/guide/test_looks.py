@@ -1,0 +1,94 @@
+"""What the pages look like in a window of a laptop and of a phone: nothing is cut, and letters have a size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .browser import ask
+
+# Chapters with wide code and with pictures of every kind.
+CHAPTERS = ["guide/05-kernels.html", "guide/07-memory.html", "map.html"]
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_no_code_is_cut_on_a_laptop(site: Path, tmp_path: Path, page: str, width: int) -> None:
+    script = """
+        return [...document.querySelectorAll("div.highlight pre")].filter((it) => it.scrollWidth > it.clientWidth + 1)
+          .map((it) => `${it.textContent.slice(0, 60)}: ${it.scrollWidth} of ${it.clientWidth}`);
+    """
+    assert ask(site, page, script, tmp_path, width=width) == []
+
+
+def test_the_pages_own_contents_are_behind_a_button_where_there_is_no_room_for_a_third_column(
+    site: Path, tmp_path: Path
+) -> None:
+    script = """
+        const shown = (what) => [...document.querySelectorAll(what)].some((it) => it.getBoundingClientRect().width > 0);
+        const column = shown(".bd-sidebar-secondary");
+        const button = shown("button.secondary-toggle");
+        if (button) document.querySelector("button.secondary-toggle").click();
+        return [column, button, button && shown("dialog#pst-secondary-sidebar-modal a")];
+    """
+    assert ask(site, CHAPTERS[0], script, tmp_path / "narrow", width=1280) == [False, True, True]
+    assert ask(site, CHAPTERS[0], script, tmp_path / "wide", width=1500) == [True, False, False]
+
+
+@pytest.mark.parametrize("page", [*CHAPTERS, "guide/06-stream.html", "index.html"])
+def test_letters_of_a_picture_can_be_read_on_a_phone_and_the_page_is_no_wider_than_it(
+    site: Path, tmp_path: Path, page: str
+) -> None:
+    script = """
+        const sizes = [...document.querySelectorAll("div.picture svg text")].map(
+          (it) => parseFloat(getComputedStyle(it).fontSize) * it.getScreenCTM().a);
+        return { least: Math.min(...sizes), page: document.documentElement.scrollWidth, window: innerWidth };
+    """
+    found = ask(site, page, script, tmp_path, width=500)  # Chromium's windows are no narrower
+    assert found["least"] > 8.5
+    assert found["page"] <= found["window"]
+
+
+@pytest.mark.parametrize("page", ["guide/07-memory.html", "guide/08-pinned.html", "map.html"])
+def test_a_line_keeps_away_from_a_label_and_colours_have_a_legend(site: Path, tmp_path: Path, page: str) -> None:
+    script = """
+        const style = (it) => getComputedStyle(it);
+        const where = "div.picture svg:not(.recording) > text";
+        const inBox = (it) => it.previousElementSibling?.tagName === "rect";
+        const labels = [...document.querySelectorAll(where)].filter((it) => !inBox(it));
+        const kept = (it) => style(it).paintOrder.startsWith("stroke") && parseFloat(style(it).strokeWidth) >= 4;
+        const bare = labels.filter((it) => !kept(it));
+        const tints = ["python", "torch", "driver", "device", "cpu", "hot"];
+        const unexplained = [...document.querySelectorAll("div.picture")].filter((picture) => {
+          const used = tints.filter((tint) => picture.querySelector(`svg .${tint}`));
+          const told = [...(picture.parentNode.querySelectorAll("p.legend .tint") ?? [])].map((it) => it.classList[1]);
+          return used.length > 1 && used.some((tint) => !told.includes(tint));
+        });
+        return [labels.length, bare.length, unexplained.length];
+    """
+    labels, bare, unexplained = ask(site, page, script, tmp_path)
+    assert labels or page == "map.html"
+    assert (bare, unexplained) == (0, 0)
+
+
+def test_a_finished_step_is_remembered_and_shown_on_the_ladder(site: Path, tmp_path: Path) -> None:
+    on_ladder = """
+        const done = "div.ladder tr.done td:first-child";
+        const rows = () => [...document.querySelectorAll(done)].map((it) => it.innerText.trim());
+        const before = rows();
+        const boxes = [...document.querySelectorAll("div.ladder input.step-done")];
+        boxes[1].click();
+        const after = rows();
+        localStorage.setItem("openreg-finished-steps", '["01", "03"]');
+        dispatchEvent(new Event("storage"));
+        return [before, after, rows(), localStorage.getItem("openreg-finished-steps"), boxes.length];
+    """
+    before, after, then, kept, boxes = ask(site, "guide/index.html", on_ladder, tmp_path / "ladder")
+    assert (before, after, then, kept) == ([], ["02"], ["01", "03"], '["01", "03"]')
+    assert boxes == len(list(site.glob("guide/[0-9]*.html")))
+    in_chapter = """
+        document.querySelector("label.step-finished input").click();
+        return localStorage.getItem("openreg-finished-steps");
+    """
+    assert ask(site, "guide/06-stream.html", in_chapter, tmp_path / "chapter") == '["06"]'

@@ -1,0 +1,62 @@
+"""Measures what the first commands take in a fresh clone, and writes docs/times.toml.
+
+    python tools/times.py                   make, and make step N=01: each in a clone of its own
+    python tools/times.py test              make test from nothing, too: most of an hour
+
+Do it on a machine that does nothing else. Clones and their empty compiler caches lie in build/times and go away.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE = ROOT / "docs" / "times.toml"
+PLACE = ROOT / "build" / "times"
+COMMANDS = {"make": ["make"], "step": ["make", "step", "N=01"], "test": ["make", "test"]}
+
+
+def clone(name: str) -> tuple[Path, dict[str, str]]:
+    """Makes a clone of the last commit; returns its folder and the environment of its commands."""
+    tree = PLACE / name
+    shutil.rmtree(tree, ignore_errors=True)
+    subprocess.run(["git", "clone", "--quiet", ROOT, tree], check=True)
+    return tree, os.environ | {"CCACHE_DIR": str(tree / "build" / "ccache")}
+
+
+def size(tree: Path) -> float:
+    """Returns the GB that a tree takes, without the compiler's cache, which is usually elsewhere."""
+    done = subprocess.run(["du", "-sk", "--exclude=ccache", tree], capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[0]) / 1e6
+
+
+def measure(name: str) -> dict[str, float]:
+    """Runs one of the commands in a fresh clone; returns what it took."""
+    tree, environment = clone(name)
+    try:
+        start = time.monotonic()
+        subprocess.run(COMMANDS[name], cwd=tree, env=environment, check=True)
+        took = {name: time.monotonic() - start}
+        return took | ({"disk": size(tree)} if name == "make" else {})
+    finally:
+        shutil.rmtree(tree)
+
+
+def renewed(text: str, figures: dict[str, float]) -> str:
+    """Returns the text of the file with some of its figures replaced."""
+    for name, figure in figures.items():
+        shown = f"{figure:.1f}" if name == "disk" else f"{figure:.0f}"
+        text, found = re.subn(rf"^({name} = )[\d.]+", rf"\g<1>{shown}", text, flags=re.MULTILINE)
+        if found != 1:
+            raise SystemExit(f"times: {FILE.name} has {found} lines that begin with {name!r}; expected one")
+    return text
+
+
+if __name__ == "__main__":
+    for each in ["make", "step", *sys.argv[1:]]:
+        FILE.write_text(renewed(FILE.read_text(), measure(each)))
+    print(f"times: {FILE.relative_to(ROOT)}; make format brings them into README.md and the start page")
