@@ -2,17 +2,16 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/guarded.h"
-#include "lookup.h"
+#include "common/calls.h"
+#include "common/guarded.h"
+#include "common/threads.h"
+#include "host.h"
 #include "openreg_driver.h"
-#include "sim/threads.h"
 #include "table.h"
 
 namespace openreg::process {
 
 namespace {
-
-using api::guarded;
 
 Gate* find(orSimGate_t gate) {
   return host().gates.find(number(gate));
@@ -48,15 +47,15 @@ orError_t gateCreate(orSimGate_t* gate, const char* name, int64_t deadlineNs) {
 }
 
 orError_t streamGate(orStream_t stream, orSimGate_t gate) {
-  Stream* on = process::find(stream);
+  Stream* on = host().streams.find(number(stream));
   if (on == nullptr) {
-    return process::invalid(stream);
+    return invalidHandle("stream", "a stream", number(stream));
   }
   Gate* it = find(gate);
   if (it == nullptr) {
     return invalid(gate);
   }
-  if (const orError_t error = deviceOf(*on).use()) {
+  if (const orError_t error = on->device().use()) {
     return error;
   }
   GateFrame frame;
@@ -70,7 +69,7 @@ orError_t streamGate(orStream_t stream, orSimGate_t gate) {
     frame.deadlineNs = it->deadlineNs;
     it->name.copy(frame.name, sizeof(frame.name) - 1);
   }
-  return deviceOf(*on).submit(*on, number(stream), Kind::Gate, frame);
+  return on->device().submit(*on, number(stream), Kind::Gate, frame);
 }
 
 orError_t gateOpen(orSimGate_t gate) {
@@ -117,7 +116,7 @@ orError_t loseDevice(int device) {
 }
 
 orError_t countThreads(int* count) {
-  *count = sim::threadCount(); // Those in the host.
+  *count = threadCount(); // Those in the host.
   return orSuccess;
 }
 

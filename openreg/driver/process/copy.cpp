@@ -6,76 +6,35 @@
 #include <cstring>
 
 #include "host.h"
-#include "openreg_driver.h"
-#include "sim/stale.h"
 
 namespace openreg::process {
 
 namespace {
 
-orError_t resolveHost(Place& place, const char* argument, const void* ptr, size_t size) {
-  place.host = static_cast<const char*>(ptr);
-  place.pageable = true;
-  Shared* shared = host().sharedIfAny();
-  if (shared == nullptr) {
-    return orSuccess;
-  }
-  if (const auto offset = shared->pinned.offsetOf(ptr, size)) {
-    place.pageable = false;
-    place.where = Where::Pinned;
-    place.at = *offset;
-  } else if (const auto block = shared->pinned.find(ptr)) {
-    return orDriverError(
-        orErrorInvalidValue,
-        "argument '%s' is %p in pinned memory of %zu bytes; expected all %zu bytes of the copy to lie in it", argument,
-        ptr, block->block.size, size);
-  }
-  return orSuccess;
-}
-
 constexpr size_t kMaxInFlight = 4; ///< Chunks of one copy: one side fills the next while the other empties the last.
 
 } // namespace
 
-orError_t resolve(Place& place, const char* argument, const void* ptr, size_t size, Want want, Device& device) {
-  if (size == 0) {
-    return orSuccess;
-  }
-  const Device* owner = host().deviceOf(ptr);
-  if (owner == nullptr) {
-    if (want == Want::Device) {
-      return orDriverError(
-          orErrorInvalidValue, "argument '%s' is %p, which is not device memory; expected memory of device %d",
-          argument, ptr, device.index);
-    }
-    return resolveHost(place, argument, ptr, size);
-  }
-  if (owner->memory.stale(ptr)) {
-    return sim::stalePointer(argument, ptr, owner->index);
-  }
-  if (want == Want::Host) {
-    return orDriverError(
-        orErrorInvalidValue, "argument '%s' is %p, which is memory of device %d; expected host memory", argument, ptr,
-        owner->index);
-  }
-  if (owner != &device) {
-    return orDriverError(
-        orErrorInvalidValue, "argument '%s' is %p, which is memory of device %d; expected memory of device %d",
-        argument, ptr, owner->index, device.index);
-  }
+bool Place::resolveDevice(const void* ptr, size_t size, const Device& device) {
   const auto block = device.memory.find(ptr);
-  if (!block || !block->holds(ptr, size)) {
-    return orDriverError(
-        orErrorInvalidValue,
-        "argument '%s' is %p; expected all %zu bytes from there to lie in one live allocation of device %d", argument,
-        ptr, size, device.index);
+  at = reinterpret_cast<uint64_t>(ptr);
+  return block && block->holds(ptr, size);
+}
+
+bool Place::resolveHost(const void* ptr, size_t size, const Device&) {
+  host = static_cast<const char*>(ptr);
+  const Pinned* pinned = process::host().pinnedIfAny();
+  const auto offset = pinned != nullptr ? pinned->offsetOf(ptr, size) : std::nullopt;
+  pageable = !offset;
+  if (offset) {
+    where = Where::Pinned;
+    at = *offset;
   }
-  place.at = reinterpret_cast<uint64_t>(ptr);
-  return orSuccess;
+  return offset || pinned == nullptr || !pinned->find(ptr);
 }
 
 orError_t copyStaged(Stream& stream, uint64_t handle, const Place& dst, const Place& src, size_t size) {
-  Device& device = *stream.device.load(std::memory_order_acquire);
+  Device& device = stream.device();
   orError_t error = orSuccess;
   const auto executor = device.executor(error);
   if (executor == nullptr) {

@@ -10,9 +10,8 @@
 
 namespace openreg::process {
 
-Device::Device(int index, Host& host)
-    : index(index), memory(index, host.settings.devices.memory, host.settings.devices.check), host_(host),
-      delay_{host.settings.devices.kernelDelayNs, host.settings.devices.copyDelayNs} {}
+Device::Device(int index, const Options& options, Host& host)
+    : DeviceBase(index, options), host_(host), delay_{options.kernelDelayNs, options.copyDelayNs} {}
 
 namespace {
 
@@ -103,7 +102,7 @@ orError_t Device::start(std::unique_lock<std::mutex>& lock) {
     return startFailed("OPENREG_SIM is longer than an executor can be told");
   }
   try {
-    auto addresses = sim::Space::addressesOnly(memory.total());
+    auto addresses = Space::addressesOnly(memory.total());
     if (addresses == nullptr) {
       return startFailed("the machine has not enough addresses for its memory");
     }
@@ -223,6 +222,12 @@ void Device::reset() {
     failure.dropWork();
   }
   host_.invalidateHandles(*this);
+  host_.streams.forEach([&](Stream& stream) {
+    const uint64_t handle = stream.handle.load();
+    if (handle != 0 && &stream.device() == this) {
+      destroyStream(stream, handle);
+    }
+  });
   host_.peers.forget(*this);
   if (old != nullptr) {
     old->quit();

@@ -7,12 +7,12 @@
 #include <mutex>
 #include <vector>
 
+#include "common/device.h"
+#include "common/lookup.h"
+#include "common/visits.h"
 #include "executor.h"
 #include "lane.h"
 #include "objects.h"
-#include "sim/failure.h"
-#include "sim/lookup.h"
-#include "sim/memory.h"
 #include "wire/board.h"
 
 namespace openreg::process {
@@ -20,32 +20,28 @@ namespace openreg::process {
 struct Host;
 
 /// A device and its life: unused, in use by an executor, lost, reset to unused.
-class Device {
+class Device : public DeviceBase {
  public:
-  Device(int index, Host& host);
-
-  const int index;
-  sim::Memory memory;   ///< What is allocated where. The bytes are in the executor.
-  sim::Failure failure; ///< What surface() has found on the board, or the executor's end.
-
-  bool active() const { return active_.load(std::memory_order_acquire); }
-
-  /// Every call that needs the device comes through here: marks it used, and returns its failure if that has surfaced.
-  orError_t use() {
-    if (!active()) [[unlikely]] {
-      active_.store(true);
-    }
-    return failure.check();
-  }
+  Device(int index, const Options& options, Host& host);
 
   /// For synchronising calls: the failure of the device's work, if there is one.
   orError_t surface();
+
+  // --------------------------------------------------------------------------------------------------- memory
+
+  orError_t allocate(void** ptr, size_t size);
+  bool release(const void* ptr); ///< False if nothing starts there (any more).
+  orError_t info(size_t* free, size_t* total);
+
+  // Whether its kernels may be given memory of `peer`. Enabling and disabling are false if it is so already.
+  bool canAccess(const Device& peer) const;
+  bool enablePeer(const Device& peer);
+  bool disablePeer(const Device& peer);
 
   // -------------------------------------------------------------------------------------------------- streams
 
   uint64_t defaultStream(); ///< A handle; 0 if there are too many streams, as below.
   uint64_t createStream(int priority);
-  bool isDefault(uint64_t handle) const { return default_.load(std::memory_order_acquire) == handle; }
 
   /// Makes the handle invalid; false if `expected` is not the handle any more. Work already posted still runs.
   bool destroyStream(Stream& stream, uint64_t expected);
@@ -159,9 +155,7 @@ class Device {
   orError_t startFailed(const std::string& text);
 
   Host& host_;
-  std::atomic<bool> active_{false};
   std::atomic<uint64_t> life_{0};
-  std::atomic<uint64_t> default_{0}; ///< A handle: after a reset it names nothing.
 
   std::array<std::atomic<uint64_t>, kMaxStreams> posted_{}; ///< Of each lane: the value of its last fence.
   mutable std::atomic<uint64_t> astray_{0}; ///< 1 + the lane of a fence that was found beyond that; 0: none.
@@ -173,7 +167,7 @@ class Device {
   std::shared_ptr<Executor> executor_;
   Descriptor memoryFile_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::vector<Point> visits_; ///< Of each lane the last.
+  Visits<Point> visits_;
 };
 
 } // namespace openreg::process

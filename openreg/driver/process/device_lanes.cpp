@@ -1,6 +1,4 @@
 // The lanes of a device: streams, and the work they are given.
-#include <algorithm>
-
 #include "device.h"
 #include "host.h"
 
@@ -8,11 +6,8 @@ namespace openreg::process {
 
 namespace {
 
-constexpr int kLeastPriority = 0;
-constexpr int kGreatestPriority = -1;
-
 orError_t invalid(uint64_t handle) {
-  return sim::invalidHandle("stream", "a stream", handle);
+  return invalidHandle("stream", "a stream", handle);
 }
 
 } // namespace
@@ -49,9 +44,7 @@ uint64_t Device::openStream(int priority) {
     return 0;
   }
   lane->owned = true;
-  stream->device.store(this, std::memory_order_release);
-  stream->lane.store(lane->number);
-  stream->priority.store(std::clamp(priority, kGreatestPriority, kLeastPriority));
+  stream->open(*this, lane->number, priority);
   return host_.streams.publish(*stream);
 }
 
@@ -70,7 +63,7 @@ uint64_t Device::defaultStream() {
   settled_.wait(lock, [this] { return !resetting_; });
   handle = default_.load(std::memory_order_acquire);
   if (host_.streams.find(handle) == nullptr) {
-    handle = openStream(kLeastPriority);
+    handle = openStream(0);
     default_.store(handle, std::memory_order_release);
   }
   return handle;
@@ -83,7 +76,7 @@ bool Device::destroyStream(Stream& stream, uint64_t expected) {
       return false;
     }
     stream.handle.store(0);
-    Lane& lane = *lanes_[stream.lane.load()];
+    Lane& lane = *lanes_[stream.lane()];
     lane.owned = false;
     if (lane.known && executor_ != nullptr) {
       if (lane.unfenced) {
@@ -108,7 +101,7 @@ orError_t Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint
       }
       continue; // The lock was given up: the stream may be gone.
     }
-    lane = lanes_[stream.lane.load(std::memory_order_relaxed)].get();
+    lane = lanes_[stream.lane()].get();
     const uint64_t blocked = lane->window.blockedBy();
     if (blocked == 0) {
       break;
@@ -126,7 +119,7 @@ orError_t Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint
     }
   }
   if (!lane->known) {
-    const StreamFrame frame{.stream = lane->number, .priority = stream.priority.load()};
+    const StreamFrame frame{.stream = lane->number, .priority = stream.priority()};
     executor_->post(Kind::StreamCreate, {pieceOf(frame)});
     lane->known = true;
   }

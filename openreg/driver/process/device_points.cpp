@@ -1,6 +1,4 @@
 // Points in the work of a device: fences, and waiting for them.
-#include <algorithm>
-
 #include "device.h"
 #include "host.h"
 
@@ -9,9 +7,9 @@ namespace openreg::process {
 orError_t Device::mark(Stream& stream, uint64_t expected, Point& point) {
   const std::lock_guard lock(mutex_);
   if (stream.handle.load(std::memory_order_relaxed) != expected) {
-    return sim::invalidHandle("stream", "a stream", expected);
+    return invalidHandle("stream", "a stream", expected);
   }
-  Lane& lane = *lanes_[stream.lane.load()];
+  Lane& lane = *lanes_[stream.lane()];
   if (lane.unfenced) {
     putFence(lane);
   }
@@ -22,13 +20,13 @@ orError_t Device::mark(Stream& stream, uint64_t expected, Point& point) {
 orError_t Device::record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle) {
   std::unique_lock lock(mutex_);
   if (stream.handle.load(std::memory_order_relaxed) != expected) {
-    return sim::invalidHandle("stream", "a stream", expected);
+    return invalidHandle("stream", "a stream", expected);
   }
-  Lane* lane = lanes_[stream.lane.load()].get();
+  Lane* lane = lanes_[stream.lane()].get();
   Event::Version version{.recorded = true, .point = {this, lane->number, lane->fenced}, .ns = 0};
   const bool idle = !lane->unfenced && (lane->fenced == 0 || version.point.reached());
   if (idle) {
-    version.ns = sim::nowNs(); // Everything before is done: the version is complete here and now.
+    version.ns = nowNs(); // Everything before is done: the version is complete here and now.
   } else if (event.timed()) {
     if (const orError_t error = admit(lock, stream, expected, lane)) {
       return error;
@@ -37,7 +35,7 @@ orError_t Device::record(Stream& stream, uint64_t expected, Event& event, uint64
   } else if (lane->unfenced) {
     version.point.value = putFence(*lane);
   }
-  return event.record(eventHandle, version) ? orSuccess : sim::invalidHandle("event", "an event", eventHandle);
+  return event.set(eventHandle, version) ? orSuccess : invalidHandle("event", "an event", eventHandle);
 }
 
 orError_t Device::promise(Stream& stream, uint64_t expected, Point& before, uint64_t& promised) {
@@ -77,14 +75,14 @@ void Device::wait(const Point& point) {
   Board& all = host_.shared().board();
   const std::atomic<uint32_t>& gone = all.host.lost[index];
   const int64_t deadlineNs = host_.settings.deadlineNs;
-  int64_t asked = sim::nowNs();
+  int64_t asked = nowNs();
   const bool there = fence(point.lane).wait(point.value, deadlineNs, all.host.sleepers[index], [&] {
-    if (gone.load() == 0 && sim::nowNs() - asked >= deadlineNs) {
+    if (gone.load() == 0 && nowNs() - asked >= deadlineNs) {
       if (const auto executor = running()) {
         executor->ping(); // Work may take as long as it likes; but is there still somebody who does it?
         hurry(point.lane);
       }
-      asked = sim::nowNs();
+      asked = nowNs();
     }
     return gone.load() != 0;
   });
@@ -114,20 +112,14 @@ void Device::drain() {
 
 void Device::noteVisit(const Point& end) {
   const std::lock_guard lock(mutex_);
-  Point last = end;
-  std::erase_if(visits_, [&](const Point& visit) {
-    const bool same = visit.device == end.device && visit.lane == end.lane;
-    last.value = same ? std::max(last.value, visit.value) : last.value;
-    return same || visit.reached();
-  });
-  visits_.push_back(last);
+  visits_.note(end);
 }
 
 void Device::awaitVisitors() {
   std::vector<Point> visits;
   {
     const std::lock_guard lock(mutex_);
-    visits = visits_;
+    visits = visits_.points();
   }
   for (const Point& visit : visits) {
     visit.device->ensureFence(visit);

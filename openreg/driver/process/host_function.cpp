@@ -6,8 +6,8 @@
 #include <deque>
 #include <map>
 
+#include "common/threads.h"
 #include "host.h"
-#include "sim/threads.h"
 
 namespace openreg::process {
 
@@ -103,7 +103,7 @@ void add(LaneCalls& lane, const Call& call) {
   lane.calls.push_back(call);
   if (!lane.working) {
     try {
-      sim::startThread("or-function", [&lane] { work(lane); });
+      startThread("or-function", [&lane] { work(lane); });
     } catch (...) {
       lane.calls.pop_back();
       throw;
@@ -126,8 +126,8 @@ void settle(LaneCalls& lane, const Call& call) {
 } // namespace
 
 orError_t queueHostFunction(Stream& stream, uint64_t expected, orHostFn_t function, void* userData) {
-  Device& device = *stream.device.load(std::memory_order_acquire);
-  LaneCalls& lane = laneCalls(device, stream.lane.load());
+  Device& device = stream.device();
+  LaneCalls& lane = laneCalls(device, stream.lane());
   const std::lock_guard order(lane.order);
   Call call{function, userData, device.life()};
   add(lane, call);

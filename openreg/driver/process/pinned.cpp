@@ -74,7 +74,7 @@ bool Pinned::release(void* ptr) {
     block->second.leaving = true;
     leaving = block->second;
   }
-  for (const Point& use : leaving.uses) {
+  for (const Point& use : leaving.uses.points()) {
     use.device->ensureFence(use);
     use.device->wait(use);
   }
@@ -105,11 +105,11 @@ Pinned::Blocks::const_iterator Pinned::blockOf(const void* ptr, size_t size) con
     return blocks_.end();
   }
   const auto block = std::prev(next);
-  const bool inside = sim::Block{block->first, block->second.size}.holds(ptr, size) && !block->second.leaving;
+  const bool inside = Block{block->first, block->second.size}.holds(ptr, size) && !block->second.leaving;
   return inside ? block : blocks_.end();
 }
 
-std::optional<Pinned::Found> Pinned::find(const void* ptr) const {
+std::optional<PinnedBlock> Pinned::find(const void* ptr) const {
   if (!covers(ptr)) {
     return std::nullopt;
   }
@@ -118,7 +118,7 @@ std::optional<Pinned::Found> Pinned::find(const void* ptr) const {
   if (block == blocks_.end()) {
     return std::nullopt;
   }
-  return Found{{block->first, block->second.size}, block->second.device};
+  return PinnedBlock{block->first, block->second.size, block->second.device};
 }
 
 std::optional<uint64_t> Pinned::offsetOf(const void* ptr, size_t size) const {
@@ -164,11 +164,7 @@ void Pinned::addUse(const void* ptr, const Point& point) {
   if (found == blocks_.end()) {
     return; // Freed meanwhile, which the program should not have done; its pages stay mapped in the executor.
   }
-  auto& uses = blocks_.find(found->first)->second.uses;
-  std::erase_if(uses, [&](const Point& use) {
-    return use.reached() || (use.device == point.device && use.lane == point.lane); // The later one implies it.
-  });
-  uses.push_back(point);
+  blocks_.find(found->first)->second.uses.note(point);
 }
 
 } // namespace openreg::process

@@ -7,10 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "common/arena.h"
+#include "common/memory.h"
+#include "common/visits.h"
 #include "objects.h"
 #include "openreg.h"
-#include "sim/arena.h"
-#include "sim/memory.h"
 #include "wire/protocol.h"
 #include "wire/shared_memory.h"
 
@@ -24,11 +25,6 @@ class Pinned {
  public:
   Pinned();
 
-  struct Found {
-    sim::Block block;
-    int device = -1; ///< Current when it was allocated.
-  };
-
   int descriptor() const { return memory_.number(); }
   size_t bytes() const { return view_.bytes(); }
 
@@ -39,7 +35,7 @@ class Pinned {
   bool release(void* ptr);
 
   /// The block in which `ptr` lies.
-  std::optional<Found> find(const void* ptr) const;
+  std::optional<PinnedBlock> find(const void* ptr) const;
 
   /// Whether [ptr, ptr + size) lies in one block; if so, its offset in the range.
   std::optional<uint64_t> offsetOf(const void* ptr, size_t size) const;
@@ -55,8 +51,8 @@ class Pinned {
     size_t size;
     int device;
     std::array<uint64_t, kMaxDevices> openIn{}; ///< 1 + the life of each device whose executor has it mapped; or 0.
-    std::vector<Point> uses;                    ///< Only those that may be under way.
-    bool leaving = false;                       ///< Somebody waits to free it: a second free finds it gone.
+    Visits<Point> uses;
+    bool leaving = false; ///< Somebody waits to free it: a second free finds it gone.
   };
   using Blocks = std::map<const char*, Entry>;
 
@@ -67,7 +63,7 @@ class Pinned {
   Descriptor memory_;
   View view_; ///< Without access but where something is allocated.
   mutable std::mutex mutex_;
-  sim::Arena arena_;
+  Arena arena_;
   Blocks blocks_;
 };
 

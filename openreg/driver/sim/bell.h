@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "platform.h"
+#include "common/platform.h"
 
 namespace openreg::sim {
 

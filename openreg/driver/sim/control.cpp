@@ -1,15 +1,13 @@
 // The simulator's part of openreg_sim.h.
 #include "control.h"
 
-#include "api/guarded.h"
+#include "common/guarded.h"
+#include "common/threads.h"
 #include "simulator.h"
-#include "threads.h"
 
 namespace openreg::sim {
 
 namespace {
-
-using api::guarded;
 
 orError_t invalidGate(orSimGate_t gate) {
   return invalidHandle("gate", "a gate", number(gate));

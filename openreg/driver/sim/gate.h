@@ -6,7 +6,7 @@
 #include <string>
 
 #include "command.h"
-#include "handle.h"
+#include "common/handle.h"
 
 namespace openreg::sim {
 

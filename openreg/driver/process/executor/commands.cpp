@@ -7,7 +7,7 @@
 namespace openreg::process {
 
 void WaitCommand::run(sim::Stream& stream) {
-  const sim::Failure& failure = stream.device().failure;
+  const Failure& failure = stream.device().failure;
   const Board& board = service_.board();
   const bool ofHost = frame_.kind == FenceKind::Host;
   const std::atomic<uint32_t>& lost = board.host.lost[frame_.ofDevice];
@@ -18,12 +18,12 @@ void WaitCommand::run(sim::Stream& stream) {
 
 void GateCommand::run(sim::Stream& stream) {
   sim::Device& device = stream.device();
-  const int64_t start = sim::nowNs();
+  const int64_t start = nowNs();
   std::atomic<int32_t>& standing = service_.deviceBoard().gates[frame_.gate];
   standing.fetch_add(1);
   const bool opened = service_.wait(
       service_.board().host.gates[frame_.gate], frame_.value, Board::kHost, std::min(kLookNs, frame_.deadlineNs),
-      [&] { return device.failure.exists() || sim::nowNs() - start >= frame_.deadlineNs; });
+      [&] { return device.failure.exists() || nowNs() - start >= frame_.deadlineNs; });
   standing.fetch_sub(1);
   if (!opened && !device.failure.exists()) {
     char text[256];

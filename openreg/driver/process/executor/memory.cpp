@@ -6,13 +6,12 @@
 
 #include "api/state.h"
 #include "service.h"
-#include "sim/calls.h"
 
 namespace openreg::process {
 
 void Service::onMalloc(const Header& frame) {
   void* memory = nullptr;
-  if (const orError_t error = sim::malloc(&memory, payloadOf<SizeFrame>(frame).size, device_.index)) {
+  if (const orError_t error = device_.allocate(&memory, payloadOf<SizeFrame>(frame).size)) {
     return answerWithText(frame, error);
   }
   const AddressFrame given{.address = reinterpret_cast<uint64_t>(memory)};
@@ -111,11 +110,11 @@ void Service::onUnpin(const RangeFrame& frame) {
 }
 
 void Service::onPeerBlock(const PeerBlockFrame& frame) {
-  sim::Memory& memory = peerAt(frame.device).memory;
+  Memory& memory = peerAt(frame.device).memory;
   const auto* base = reinterpret_cast<const char*>(frame.address);
   if (frame.size == 0) {
     memory.forget(base);
-  } else if (memory.note(base, frame.size) == sim::Noted::Not) {
+  } else if (memory.note(base, frame.size) == Noted::Not) {
     throw Garbled(
         "a frame says that device " + std::to_string(frame.device) + " has allocated " + std::to_string(frame.size) +
         " bytes where they cannot be");

@@ -7,7 +7,6 @@
 #include "api/state.h"
 #include "commands.h"
 #include "service.h"
-#include "sim/calls.h"
 
 namespace openreg::process {
 
@@ -49,7 +48,7 @@ void Service::onStreamDestroy(const StreamFrame& frame) {
 // LITERALINCLUDE START: EXECUTOR PASS
 void Service::pass(const FenceFrame& fence) {
   if (fence.event != kNoEvent) {
-    times_.set(fence.event, fence.version, sim::nowNs());
+    times_.set(fence.event, fence.version, nowNs());
   }
   DeviceBoard& mine = deviceBoard();
   if (device_.failure.exists() && mine.failed.load() == 0) {
@@ -111,7 +110,7 @@ void Service::onNudge(const StreamFrame& frame) {
 
 void Service::onQuit() {
   std::thread([this] {
-    sim::deviceReset(device_.index); // Drops what is queued, and waits for the running kernel.
+    device_.reset(); // Drops what is queued, and waits for the running kernel.
     _exit(0);
   }).detach(); // Meanwhile Ping must be answered.
 }
