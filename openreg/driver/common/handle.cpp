@@ -13,8 +13,6 @@ const char* kindOf(uint64_t handle) {
       return "a module";
     case HandleKind::Kernel:
       return "a kernel";
-    case HandleKind::Gate:
-      return "a gate";
   }
   return nullptr;
 }

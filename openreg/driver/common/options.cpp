@@ -98,12 +98,10 @@ void parseItem(Options& options, std::string_view item) {
     options.copyDelayNs = parseDelay(item, value);
   } else if (key == "kernels") {
     options.kernels = parseRange(item, value, 1) != 0;
-  } else if (key == "pause") {
-    options.pause = parseRange(item, value, 1) != 0;
   } else if (key == "fail") {
     options.fail.push_back(parseFail(item, value));
   } else {
-    refuse(item, "one of the keys devices, memory, check, kernel_delay, copy_delay, kernels, pause, fail");
+    refuse(item, "one of the keys devices, memory, check, kernel_delay, copy_delay, kernels, fail");
   }
 }
 

@@ -25,7 +25,6 @@ struct Options {
   int64_t kernelDelayNs = 0;
   int64_t copyDelayNs = 0;
   bool kernels = true;
-  bool pause = false;
   std::vector<Fail> fail;
 };
 

@@ -186,18 +186,16 @@ void Device::lost(const Executor& executor, orError_t error, const std::string& 
   }
   failure.impose(error, message + "; expected it to answer until orDeviceReset");
   lostWord().store(1);
-  forgetGates();
   interruptWaiters();
 }
 // LITERALINCLUDE END: PROCESS LOST
 
-orError_t Device::setDelay(const DelayFrame& delay) {
+void Device::setDelay(int64_t kernelNs, int64_t copyNs) {
   const std::lock_guard lock(mutex_);
-  delay_ = delay;
+  delay_ = {kernelNs, copyNs};
   if (executor_ != nullptr) {
     executor_->post(Kind::Delay, {pieceOf(delay_)});
   }
-  return orSuccess;
 }
 
 void Device::lose() {
@@ -248,7 +246,6 @@ void Device::reset() {
       fence.interrupt();
       host_.advanceHostFence(index, lane->number, lane->hostFenced);
     }
-    forgetGates();
     it.lastWords[0] = '\0';
     it.failed.store(0);
     astray_.store(0);
@@ -260,12 +257,6 @@ void Device::reset() {
   failure.clear();
   resetting_ = false;
   settled_.notify_all();
-}
-
-void Device::forgetGates() {
-  for (auto& waiting : board().gates) {
-    waiting.store(0);
-  }
 }
 
 } // namespace openreg::process

@@ -129,7 +129,7 @@ class Device : public DeviceBase {
   void lose();
 
   /// For tests: makes work take longer, in the executors to come too.
-  orError_t setDelay(const DelayFrame& delay);
+  void setDelay(int64_t kernelNs, int64_t copyNs);
 
   void reset();
 
@@ -147,7 +147,6 @@ class Device : public DeviceBase {
   void lost(const Executor& executor, orError_t error, const std::string& text);
   void readBoard();
   void interruptWaiters();
-  void forgetGates();
   DeviceBoard& board() const;
   std::atomic<uint32_t>& lostWord() const;
   uint64_t openStream(int priority);

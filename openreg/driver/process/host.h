@@ -37,7 +37,6 @@ struct Host : Objects<Device, Stream, Event, Module, Kernel> {
   explicit Host(const Settings& settings);
 
   const Settings settings;
-  HandleTable<Gate, HandleKind::Gate, kMaxGates> gates;
   Peers peers;
 
   /// The one of this process, made at the first call; throws std::invalid_argument as long as the environment is not

@@ -135,12 +135,4 @@ struct Kernel : Handled {
   size_t minArgsSize() const { return fewest.load(); }
 };
 
-/// A gate of openreg_sim.h. Executors see its place on the board.
-struct Gate : Handled {
-  std::mutex mutex;
-  std::string name; ///< Guarded by the mutex, as what follows.
-  int64_t deadlineNs = 0;
-  bool open = false;
-};
-
 } // namespace openreg::process

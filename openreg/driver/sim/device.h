@@ -52,6 +52,12 @@ class Device : public DeviceBase {
   /// Work has failed: queued work will be dropped, and whoever waits inside a stream goes on.
   void fail(orError_t error, const std::string& message);
 
+  /// For tests: each kernel, and each copy or fill, takes so much longer.
+  void setDelay(int64_t kernelNs, int64_t copyNs) {
+    kernelDelayNs.store(kernelNs);
+    copyDelayNs.store(copyNs);
+  }
+
   /// The device is gone, for every call from now on.
   void lose();
 

@@ -2,8 +2,8 @@
 #include "event.h"
 
 #include "common/lookup.h"
+#include "common/pause.h"
 #include "device.h"
-#include "pause.h"
 #include "simulator.h"
 #include "stream.h"
 

@@ -6,7 +6,6 @@
 #include "copy.h"
 #include "device.h"
 #include "event.h"
-#include "gate.h"
 #include "module.h"
 #include "pinned.h"
 #include "stream.h"
@@ -20,7 +19,6 @@ struct Simulator : Objects<Device, Stream, Event, Module, Kernel> {
 
   const Options options;
   Bell bell;
-  HandleTable<Gate, HandleKind::Gate, 64 * 1024> gates;
 
   Pinned& pinned() { return pinned_; }
   Pinned* pinnedIfAny() { return &pinned_; }

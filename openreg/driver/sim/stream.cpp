@@ -6,9 +6,9 @@
 #include <exception>
 #include <string>
 
+#include "common/pause.h"
 #include "common/threads.h"
 #include "device.h"
-#include "pause.h"
 #include "simulator.h"
 
 namespace openreg::sim {

@@ -1,6 +1,7 @@
 // The simulator's table.
 #include "table.h"
 
+#include "common/controls.h"
 #include "common/table.h"
 #include "simulator.h"
 
@@ -9,6 +10,10 @@ namespace openreg::sim {
 const OrDriver& table() {
   static constexpr OrDriver kTable = tableOf<Simulator>("sim");
   return kTable;
+}
+
+const api::Controls& controls() {
+  return controlsOf<Simulator>;
 }
 
 } // namespace openreg::sim

@@ -149,8 +149,6 @@ void Service::serve(const Header& frame) {
       return static_cast<void>(device_.enablePeer(peerAt(payloadOf<PeerFrame>(frame).device)));
     case Kind::PeerDisable:
       return static_cast<void>(device_.disablePeer(peerAt(payloadOf<PeerFrame>(frame).device)));
-    case Kind::Gate:
-      return onGate(payloadOf<GateFrame>(frame));
     case Kind::Delay: {
       const auto& delay = payloadOf<DelayFrame>(frame);
       if (delay.kernelNs < 0 || delay.copyNs < 0) {

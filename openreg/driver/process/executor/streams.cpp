@@ -90,16 +90,6 @@ void Service::onWait(const WaitFrame& frame) {
   it.submit<WaitCommand>(it.handle.load(), *this, frame);
 }
 
-void Service::onGate(const GateFrame& frame) {
-  if (frame.gate >= kMaxGates || frame.deadlineNs <= 0) {
-    throw Garbled(
-        "a frame names gate " + std::to_string(frame.gate) + " with a deadline of " + std::to_string(frame.deadlineNs) +
-        " ns");
-  }
-  sim::Stream& it = stream(frame.stream);
-  it.submit<GateCommand>(it.handle.load(), *this, frame);
-}
-
 void Service::onNudge(const StreamFrame& frame) {
   if (frame.stream < kMaxStreams && streams_[frame.stream] != nullptr) {
     streams_[frame.stream]->nudge();

@@ -183,28 +183,6 @@ class Executor:
 
         self.stream(number).submit(work)
 
-    def on_gate(self, number: int, gate: int, value: int, deadline: int, name: bytes) -> None:
-        """The stream stands at a gate of a test."""
-        if gate >= wire.MAX_GATES or deadline <= 0:
-            raise Garbled(f"a frame names gate {gate} with a deadline of {deadline} ns")
-        fence = wire.HOST_GATES + gate * wire.FENCE.size
-        standing = self.here + wire.STANDING + 4 * gate
-        sleepers = self.here + wire.DEVICE_SLEEPERS + 4 * wire.MAX_DEVICES
-        device = self.device
-
-        def work() -> None:
-            end = time.monotonic_ns() + deadline
-            self.board.add(standing, 1)
-            released = lambda: device.dropping.is_set() or time.monotonic_ns() >= end  # noqa: E731
-            opened = self.board.wait(fence, value, sleepers, released)
-            self.board.add(standing, -1)
-            if not opened and not device.dropping.is_set():
-                said = name.rstrip(b"\0").decode(errors="replace")
-                late = f"gate '{said}' was not opened within its deadline of {deadline / 1e9:g} s"
-                device.fail(Error.TIMED_OUT, f"{late}; a stream of device {device.index} stood there")
-
-        self.stream(number).submit(work)
-
     def on_nudge(self, number: int, _: int) -> None:
         """Somebody waits for the stream. Its thread never naps, so there is nothing to hurry.
 

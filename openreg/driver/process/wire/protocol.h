@@ -54,7 +54,7 @@
 namespace openreg::process {
 
 /// Grows with every change of what follows. Both sides must have the same.
-constexpr uint32_t kProtocolVersion = 2;
+constexpr uint32_t kProtocolVersion = 3;
 
 constexpr uint32_t kMagic = 0x4652'524F; ///< "ORRF" in memory; starts every frame, answer and message.
 
