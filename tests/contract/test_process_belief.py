@@ -427,7 +427,7 @@ def good_frames() -> list[tuple[str, bytes]]:
         ("fill", struct.pack("<IiQQ", 0, 7, base, 4096)),
         ("pin", struct.pack("<QQ", 4096, 8192)),
         ("copy", struct.pack("<IIIIQQQ", 0, 0, 1, 0, base, 4096, 100)),
-        ("copy", struct.pack("<IIIIQQQ", 3, 2, 0, 0, 64, base, 4096)),
+        ("copy", struct.pack("<IIIIQQQ", 3, 1, 0, 0, 4096, base, 4096)),
         ("fence", struct.pack("<IIQQ", 0, 9, 1, 1)),
         ("wait", struct.pack("<IiIIQ", 3, 0, 0, 0, 1)),
         ("delay", struct.pack("<qq", 0, 0)),

@@ -244,5 +244,5 @@ def test_the_program_gives_up_on_an_executor_that_takes_no_frames(
         error, text = Call(submit).result()
         assert api.name(error) == "orErrorTimedOut", text
         """,
-        fake("it.welcome(); time.sleep(60)") + ",deadline=300ms",
+        fake("it.welcome(); time.sleep(60)") + ",deadline=2s",
     )

@@ -25,7 +25,8 @@ struct Place {
   bool mayBeQueued() const { return !pageable; }
 };
 
-/// A copy whose host end is pageable, through the staging area; blocks until it is done. The stream has been drained.
-orError_t copyStaged(Stream& stream, uint64_t handle, const Place& dst, const Place& src, size_t size);
+/// A copy whose host end is pageable, through pinned memory of our own; blocks until it is done. The stream has been
+/// drained.
+orError_t copyPageable(Stream& stream, uint64_t handle, const Place& dst, const Place& src, size_t size);
 
 } // namespace openreg::process

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 #include "host.h"
 
@@ -156,6 +157,26 @@ orError_t Pinned::open(const void* ptr, Device& device) {
     blocks_.find(block->first)->second.openIn[at] = life; // Only now: who finds it set posts a copy.
   }
   return orSuccess;
+}
+
+Pinned::Bounce::Bounce(Pinned& from, int device) : from_(from), device_(device) {
+  {
+    const std::lock_guard lock(from_.mutex_);
+    if (auto& spare = from_.spare_[static_cast<size_t>(device)]; !spare.empty()) {
+      bytes_ = spare.back();
+      spare.pop_back();
+      return;
+    }
+  }
+  bytes_ = static_cast<char*>(from_.allocate(kInFlight * kCopyChunk, device));
+  if (bytes_ == nullptr) {
+    throw std::bad_alloc();
+  }
+}
+
+Pinned::Bounce::~Bounce() {
+  const std::lock_guard lock(from_.mutex_);
+  from_.spare_[static_cast<size_t>(device_)].push_back(bytes_);
 }
 
 void Pinned::addUse(const void* ptr, const Point& point) {

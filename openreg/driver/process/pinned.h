@@ -12,10 +12,12 @@
 #include "common/visits.h"
 #include "objects.h"
 #include "openreg.h"
-#include "wire/protocol.h"
+#include "wire/channel.h"
 #include "wire/shared_memory.h"
 
 namespace openreg::process {
+
+constexpr size_t kInFlight = 4; ///< Chunks of one copy: one side fills the next while the other empties the last.
 
 /// Pinning means: the device can reach it by itself. Here an executor copies from and to these pages without the host,
 /// and a copy names them by their offset in the range. It maps a block when the first copy needs it: what it has not
@@ -43,6 +45,22 @@ class Pinned {
   /// Sees to it that the executor of `device` has the block mapped in which `ptr` lies.
   orError_t open(const void* ptr, Device& device);
 
+  /// Memory through which an executor copies what it cannot reach, for one copy; the next one of the device gets the
+  /// same. Not another device's: what one executor has mapped, another cannot read.
+  class Bounce {
+   public:
+    Bounce(Pinned& from, int device); ///< Throws std::bad_alloc.
+    ~Bounce();
+    Bounce(const Bounce&) = delete;
+    Bounce& operator=(const Bounce&) = delete;
+    char* bytes() const { return bytes_; }
+
+   private:
+    Pinned& from_;
+    const int device_;
+    char* bytes_ = nullptr;
+  };
+
   /// A queued copy uses the block in which `ptr` lies; it is done at `point`.
   void addUse(const void* ptr, const Point& point);
 
@@ -65,6 +83,7 @@ class Pinned {
   mutable std::mutex mutex_;
   Arena arena_;
   Blocks blocks_;
+  std::array<std::vector<char*>, kMaxDevices> spare_; ///< For Bounce, by device.
 };
 
 } // namespace openreg::process

@@ -131,7 +131,7 @@ orError_t Stream::copyNow(uint64_t expected, const Place& dst, const Place& src,
     std::memmove(const_cast<char*>(dst.host), src.host, size);
     return orSuccess;
   }
-  return copyStaged(*this, expected, dst, src, size);
+  return copyPageable(*this, expected, dst, src, size);
 }
 
 // LITERALINCLUDE START: PROCESS LAUNCH

@@ -49,9 +49,6 @@ bool Service::place(sim::Place& place, Where where, uint64_t at, uint64_t size) 
       place.bytes = pinnedView_.begin() + at;
       return at - offset <= bytes && size <= bytes - (at - offset);
     }
-    case Where::Staging:
-      place.bytes = reinterpret_cast<char*>(channel_.staging) + at;
-      return at <= sizeof(channel_.staging) && size <= sizeof(channel_.staging) - at;
   }
   return false;
 }
@@ -63,7 +60,7 @@ void Service::onCopy(const CopyFrame& frame) {
   if (!place(to, frame.toWhere, frame.to, frame.size) || !place(from, frame.fromWhere, frame.from, frame.size)) {
     return refuse(orErrorIllegalAddress, "a copy of " + std::to_string(frame.size) + " bytes leaves its memory");
   }
-  const bool quick = frame.size <= kStagingChunk && device_.copyDelayNs.load() == 0;
+  const bool quick = frame.size <= kCopyChunk && device_.copyDelayNs.load() == 0;
   if (quick && it.idle() && !device_.failure.exists()) {
     std::memmove(to.bytes, from.bytes, frame.size); // Sooner done than a worker is woken.
   } else {

@@ -27,7 +27,7 @@ from wire import Frame, Garbled, Ring, Shared
 
 SOCKET = 3
 NO_EVENT = 2**32 - 1
-WHERE_DEVICE, WHERE_PINNED, WHERE_STAGING = 0, 1, 2
+WHERE_DEVICE, WHERE_PINNED = 0, 1
 
 
 def read_options(text: str) -> dict[str, str]:
@@ -243,12 +243,8 @@ class Executor:
         if where == WHERE_DEVICE:
             owner = self.device.owner(at)
             return (owner.find(at, size) if owner else None), owner
-        if where == WHERE_PINNED:
-            pinned = any(begin <= at and at + size <= begin + room for begin, room in self.pins.items())
-            return (self.pinned.address + at if pinned else None), None
-        if where != WHERE_STAGING:
-            return None, None
-        return (self.channel.address + wire.STAGING + at if at + size <= wire.STAGING_BYTES else None), None
+        pinned = any(begin <= at and at + size <= begin + room for begin, room in self.pins.items())
+        return (self.pinned.address + at if where == WHERE_PINNED and pinned else None), None
 
     def on_copy(self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int) -> None:
         """Moves bytes."""

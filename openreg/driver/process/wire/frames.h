@@ -85,8 +85,7 @@ struct MemInfoAnswer {
 /// Which memory an end of a copy lies in.
 enum class Where : uint32_t {
   Device = 0, ///< `at` is an address of device memory, the executor's own or a granted peer's.
-  Pinned = 1, ///< `at` is an offset in the pinned range, of pages that a Pin has named.
-  Staging = 2 ///< `at` is an offset in the channel's staging area.
+  Pinned = 1  ///< `at` is an offset in the pinned range, of pages that a Pin has named.
 };
 
 struct CopyFrame {
