@@ -52,9 +52,9 @@ orError_t copyPageable(Stream& stream, uint64_t handle, const Place& dst, const 
       return failed;
     }
     Point& end = done[chunk % kInFlight];
-    const orError_t unmarked = device.mark(stream, handle, end);
+    const orError_t ended = device.endOf(stream, handle, end);
     device.hurry(end.lane); // The point of chunks is that both sides work at once.
-    return unmarked;
+    return ended;
   };
   // A chunk's turn: what its place held before is through; the host's half of its copy; the executor's half.
   orError_t error = orSuccess;

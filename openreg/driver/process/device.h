@@ -19,7 +19,11 @@ namespace openreg::process {
 
 struct Host;
 
-/// A device and its life: unused, in use by an executor, lost, reset to unused.
+/// A device and its life: unused, in use by an executor, lost, reset to unused. Its streams are lanes of frames; what
+/// waits, waits for a point in a lane's work (docs/guide/isolated-device.md draws it).
+///
+/// device.cpp has its executor from start to reset, device_memory.cpp the books of its memory, device_lanes.cpp streams
+/// and what is posted for them, device_points.cpp fences and waiting.
 class Device : public DeviceBase {
  public:
   Device(int index, const Options& options, Host& host);
@@ -49,7 +53,7 @@ class Device : public DeviceBase {
   // ------------------------------------------------------------------------------------------------ posted work
 
   /// Posts a frame whose payload starts with the number of the stream. `expected` is the handle the caller was given.
-  /// @param end Receives the point behind it, if wanted. Its fence may still have to come: see ensureFence.
+  /// @param end Receives the point behind it, if wanted.
   template <class Payload>
   orError_t submit(
       Stream& stream,
@@ -67,23 +71,20 @@ class Device : public DeviceBase {
     payload.stream = lane->number;
     put(*lane, kind, {pieceOf(payload), more, most});
     if (end != nullptr) {
-      *end = {this, lane->number, lane->fenced + (lane->unfenced ? 1 : 0)};
+      *end = {this, lane->number, lane->end()};
     }
     return orSuccess;
   }
 
-  /// The point behind all work of the stream so far: posts a fence unless there is nothing behind the last one.
-  orError_t mark(Stream& stream, uint64_t expected, Point& point);
+  /// The point behind all work of the stream so far, with its fence.
+  orError_t endOf(Stream& stream, uint64_t expected, Point& end);
 
   /// The same, and has the event's time taken there. The event's latest version is set in the order of the fences.
   orError_t record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle);
 
-  /// Promises that the host will advance the stream's other fence: later work of the stream waits for that. Gives the
-  /// point before it.
-  orError_t promise(Stream& stream, uint64_t expected, Point& before, uint64_t& promised);
-
-  /// Sees to it that the fence of a point that submit() gave has been posted.
-  void ensureFence(const Point& point);
+  /// Later work of the stream waits until the host has advanced the stream's other fence to `value`, which this gives,
+  /// as well as the point before it.
+  orError_t waitForHost(Stream& stream, uint64_t expected, Point& before, uint64_t& value);
 
   // --------------------------------------------------------------------------------------------------- waiting
 
@@ -93,7 +94,8 @@ class Device : public DeviceBase {
   /// believed: the next call that waits or surfaces ends the executor.
   bool reached(uint32_t lane, uint64_t value) const;
 
-  /// Blocks until a point of this device is reached, its executor is lost, or it is reset.
+  /// Blocks until a point of this device is reached, its executor is lost, or it is reset. Posts the point's fence if
+  /// that is still to come.
   void wait(const Point& point);
 
   /// Has the executor begin now with what has been posted, instead of after a nap.
@@ -143,6 +145,7 @@ class Device : public DeviceBase {
   orError_t admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint64_t expected, Lane*& lane);
   void put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces);
   uint64_t putFence(Lane& lane, uint32_t event = kNoEvent, uint64_t version = 0);
+  Point fencedEndOf(Lane& lane);
   orError_t start(std::unique_lock<std::mutex>& lock);
   void lost(const Executor& executor, orError_t error, const std::string& text);
   void readBoard();

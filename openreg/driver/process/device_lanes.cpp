@@ -102,13 +102,13 @@ orError_t Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint
       continue; // The lock was given up: the stream may be gone.
     }
     lane = lanes_[stream.lane()].get();
-    const uint64_t blocked = lane->window.blockedBy();
+    const uint64_t blocked = lane->blockedBy();
     if (blocked == 0) {
       break;
     }
     const Point point{this, lane->number, blocked};
     if (point.reached()) {
-      lane->window.advance();
+      lane->unblock();
       continue;
     }
     lock.unlock(); // Whoever only wants to look at or destroy the stream must not wait for room.
@@ -129,11 +129,11 @@ orError_t Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint
 void Device::put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces) {
   executor_->post(kind, pieces);
   lane.unfenced = true;
-  uint64_t bytes = Window::kOverhead;
+  uint64_t bytes = Lane::kOverhead;
   for (const Piece piece : pieces) {
     bytes += piece.size();
   }
-  if (lane.window.add(bytes)) {
+  if (lane.add(bytes)) {
     putFence(lane);
   }
 }
@@ -146,8 +146,8 @@ uint64_t Device::putFence(Lane& lane, uint32_t event, uint64_t version) {
     return lane.fenced; // A reset is under way, which passes all fences at its end.
   }
   executor_->post(Kind::Fence, {pieceOf(frame)});
-  if (lane.window.add(Window::kOverhead)) {
-    lane.window.endPart(lane.fenced);
+  if (lane.add(Lane::kOverhead)) {
+    lane.endPart();
   }
   return lane.fenced;
 }

@@ -4,16 +4,16 @@
 
 namespace openreg::process {
 
-orError_t Device::mark(Stream& stream, uint64_t expected, Point& point) {
+Point Device::fencedEndOf(Lane& lane) {
+  return {this, lane.number, lane.unfenced ? putFence(lane) : lane.fenced};
+}
+
+orError_t Device::endOf(Stream& stream, uint64_t expected, Point& end) {
   const std::lock_guard lock(mutex_);
   if (stream.handle.load(std::memory_order_relaxed) != expected) {
     return invalidHandle("stream", "a stream", expected);
   }
-  Lane& lane = *lanes_[stream.lane()];
-  if (lane.unfenced) {
-    putFence(lane);
-  }
-  point = {this, lane.number, lane.fenced};
+  end = fencedEndOf(*lanes_[stream.lane()]);
   return orSuccess;
 }
 
@@ -32,32 +32,24 @@ orError_t Device::record(Stream& stream, uint64_t expected, Event& event, uint64
       return error;
     }
     version.point.value = putFence(*lane, event.index, event.nextVersion());
-  } else if (lane->unfenced) {
-    version.point.value = putFence(*lane);
+  } else {
+    version.point = fencedEndOf(*lane);
   }
   return event.set(eventHandle, version) ? orSuccess : invalidHandle("event", "an event", eventHandle);
 }
 
-orError_t Device::promise(Stream& stream, uint64_t expected, Point& before, uint64_t& promised) {
+orError_t Device::waitForHost(Stream& stream, uint64_t expected, Point& before, uint64_t& value) {
   std::unique_lock lock(mutex_);
   Lane* lane = nullptr;
   if (const orError_t error = admit(lock, stream, expected, lane)) {
     return error;
   }
-  before = {this, lane->number, lane->unfenced ? putFence(*lane) : lane->fenced};
-  promised = ++lane->hostFenced;
+  before = fencedEndOf(*lane);
+  value = ++lane->hostFenced;
   const WaitFrame frame{
-      .stream = lane->number, .ofDevice = index, .ofStream = lane->number, .kind = FenceKind::Host, .value = promised};
+      .stream = lane->number, .ofDevice = index, .ofStream = lane->number, .kind = FenceKind::Host, .value = value};
   put(*lane, Kind::Wait, {pieceOf(frame)});
   return orSuccess;
-}
-
-void Device::ensureFence(const Point& point) {
-  const std::lock_guard lock(mutex_);
-  Lane& lane = *lanes_[point.lane];
-  if (lane.unfenced && lane.fenced < point.value) {
-    putFence(lane);
-  }
 }
 
 void Device::hurry(uint32_t lane) {
@@ -70,6 +62,12 @@ void Device::hurry(uint32_t lane) {
 void Device::wait(const Point& point) {
   if (reached(point.lane, point.value)) {
     return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (Lane& lane = *lanes_[point.lane]; lane.fenced < point.value) {
+      (void)fencedEndOf(lane);
+    }
   }
   hurry(point.lane);
   Board& all = host_.shared().board();
@@ -97,11 +95,8 @@ void Device::drain() {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& lane : lanes_) {
-      if (lane->unfenced) {
-        putFence(*lane);
-      }
-      if (const Point point{this, lane->number, lane->fenced}; lane->fenced != 0 && !point.reached()) {
-        points.push_back(point);
+      if (const Point end = fencedEndOf(*lane); end.value != 0 && !end.reached()) {
+        points.push_back(end);
       }
     }
   }
@@ -122,8 +117,7 @@ void Device::awaitVisitors() {
     visits = visits_.points();
   }
   for (const Point& visit : visits) {
-    visit.device->ensureFence(visit);
-    visit.device->wait(visit); // Also until that device is lost: then nobody is left who uses the memory.
+    visit.wait(); // Also until that device is lost: then nobody is left who uses the memory.
   }
 }
 

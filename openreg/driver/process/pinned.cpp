@@ -76,8 +76,7 @@ bool Pinned::release(void* ptr) {
     leaving = block->second;
   }
   for (const Point& use : leaving.uses.points()) {
-    use.device->ensureFence(use);
-    use.device->wait(use);
+    use.wait();
   }
   const RangeFrame pages{
       static_cast<uint64_t>(static_cast<const char*>(ptr) - view_.begin()), wholePages(leaving.size)};

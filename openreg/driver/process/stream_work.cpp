@@ -44,14 +44,14 @@ bool Stream::close(uint64_t expected) {
 
 orError_t Stream::poll(uint64_t expected, bool& idle) {
   Point end;
-  const orError_t error = device().mark(*this, expected, end);
+  const orError_t error = device().endOf(*this, expected, end);
   idle = error == orSuccess && end.reached();
   return error;
 }
 
 orError_t Stream::synchronize(uint64_t expected) {
   Point end;
-  const orError_t error = device().mark(*this, expected, end);
+  const orError_t error = device().endOf(*this, expected, end);
   end.wait();
   return error;
 }
