@@ -126,7 +126,7 @@ def cell(counts: Counter[str]) -> str:
 def level_of(result: Result) -> Level | None:
     """The highest level that a driver serves with all below it: each entry has been seen at work, and none fails.
 
-    A test that lacks something else, such as a gate of the simulator, says nothing about the entry.
+    A test that lacks something else, such as a gate, says nothing about the entry.
     """
     reached = None
     for level in LEVELS:

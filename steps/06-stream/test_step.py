@@ -15,6 +15,8 @@ import torch_openreg
 
 HERE = Path(__file__).resolve().parent
 DEVICES = ["openreg:0", "openreg:1"]
+LIBC = ctypes.CDLL(None)
+GATES = []  # all that there ever were: the stream's thread may still be leaving one
 LIBRARY = ctypes.CDLL(str(Path(torch_openreg.__file__).parent / "lib" / "libopenreg.so"))
 
 
@@ -29,13 +31,17 @@ def default_streams() -> Iterator[None]:
 @contextmanager
 def closed(stream: torch.Stream) -> Iterator[None]:
     """What is queued on the stream inside runs when the block ends."""
-    gate = ctypes.c_void_p()
-    assert LIBRARY.orSimGateCreate(ctypes.byref(gate), b"test_step", ctypes.c_double(30)) == 0
-    assert LIBRARY.orSimStreamGate(ctypes.c_void_p(stream.native_handle), gate) == 0
+    gate = ctypes.create_string_buffer(64)  # a semaphore of the C library, at which the stream waits
+    GATES.append(gate)
+    LIBC.sem_init(gate, 0, 0)
+    assert LIBRARY.orLaunchHostFunc(ctypes.c_void_p(stream.native_handle), LIBC.sem_wait, gate) == 0
+    deadline = threading.Timer(30, LIBC.sem_post, [gate])  # so that a fault cannot hang the test
+    deadline.start()
     try:
         yield
     finally:
-        assert LIBRARY.orSimGateDestroy(gate) == 0
+        deadline.cancel()
+        LIBC.sem_post(gate)
 
 
 def settled(*values: float, device: str) -> torch.Tensor:
@@ -155,19 +161,22 @@ def test_backward_runs_on_the_streams_of_the_forward() -> None:
 
 
 LATE = """
-import ctypes, pathlib, torch, torch_openreg
+import ctypes, os, pathlib, sys, torch, torch_openreg
 lib = ctypes.CDLL(str(pathlib.Path(torch_openreg.__file__).parent / "lib" / "libopenreg.so"))
-x, stream, gate = torch.ones(2).to("openreg:1"), torch.Stream("openreg:1"), ctypes.c_void_p()
+x, stream = torch.ones(2).to("openreg:1"), torch.Stream("openreg:1")
 y = x.clone()
+torch.openreg.synchronize(1)
 torch.openreg.set_stream(stream)
-lib.orSimGateCreate(ctypes.byref(gate), b"left closed", ctypes.c_double(0.05))
-lib.orSimStreamGate(ctypes.c_void_p(stream.native_handle), gate)
-for call in (lambda: y.copy_(x), stream.synchronize, stream.synchronize, lambda: y.copy_(x)):
+z = torch.empty(2, device="openreg:1")
+lib.orFree(ctypes.c_void_p(z.data_ptr()))
+for call in (lambda: y.add_(z), stream.synchronize, stream.synchronize, lambda: y.copy_(x)):
     try:
         call()
         print("no error")
     except torch.AcceleratorError as error:
         print(str(error).split(": ")[1])
+sys.stdout.flush()
+os._exit(0)  # what was freed cannot be freed again
 """
 
 
@@ -185,7 +194,7 @@ def test_an_asynchronous_error_arrives_late_and_stays() -> None:
 
 def test_with_launch_blocking_it_arrives_at_the_call() -> None:
     said = run(LATE, OPENREG_LAUNCH_BLOCKING="1")
-    assert said == ["orMemcpyAsync", "orStreamSynchronize", "orStreamSynchronize", "orMemcpyAsync"]
+    assert said == ["orLaunchKernel", "orStreamSynchronize", "orStreamSynchronize", "orMemcpyAsync"]
 
 
 @pytest.mark.skipif(hasattr(torch.openreg, "empty_cache"), reason="step 07 has brought it")

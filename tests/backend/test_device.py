@@ -620,16 +620,15 @@ def test_a_lost_device_reports_itself_and_the_other_goes_on(program: ProgramFunc
 def test_an_asynchronous_failure_surfaces_where_the_host_waits(program: ProgramFunction) -> None:
     said = program("""
         x = torch.ones(3).to("openreg")
-        handle = sim.get("orSimGateCreate", b"left closed", 0.05)
-        sim.ok(sim.lib.orSimStreamGate(sim.default_stream(0), handle))
-        y = x.clone()  # queued behind the gate; nobody opens it
+        sim.fail_on_kernel(sim.default_stream(0))
+        y = x.clone()  # queued behind a kernel that fails
         try:
             torch.openreg.synchronize(0)
         except torch.AcceleratorError as error:
             print(error.error_code, error)
     """)
-    assert said.startswith("11 openreg: ")
-    assert "left closed" in said
+    assert said.startswith("6 openreg: ")
+    assert "kernel 'copy' on device 0" in said
 
 
 def test_an_operator_on_two_devices_is_refused_by_pytorch() -> None:

@@ -373,7 +373,8 @@ def test_a_stream_of_the_other_device_that_waits_for_this_one_goes_on(run: Run) 
         there.wait_event(event)
         x = torch.ones(3, device=O) + 1
         assert not there.query()
-        torch.openreg.reset_device(D)
+        with sim.letting_go(torch.device(D).index):
+            torch.openreg.reset_device(D)
         assert x.tolist() == [2.0] * 3
     """)
 
@@ -397,7 +398,8 @@ def test_queued_work_is_dropped_and_those_who_wait_for_it_are_let_go(run: Run) -
 
         calls = [Call(lambda: wait(lambda: torch.openreg.synchronize(D))), Call(lambda: wait(streams[1].synchronize))]
         assert all(call.blocks() for call in calls)
-        torch.openreg.reset_device(D)
+        with sim.letting_go(torch.device(D).index):
+            torch.openreg.reset_device(D)
         for call in calls:
             call.result()
         assert host.tolist() == [0.0] * 8
@@ -415,7 +417,8 @@ def test_pinned_memory_stays(run: Run) -> None:
         y = block.to(D, non_blocking=True)
         address = block.data_ptr()
         del block  # goes to the cache when its copy is done, which is never
-        torch.openreg.reset_device(D)
+        with sim.letting_go(torch.device(D).index):
+            torch.openreg.reset_device(D)
         assert host.is_pinned() and host.tolist() == list(range(1000))
         assert host.to(D, non_blocking=True).sum().item() == 499500
         back = torch.empty(1000).pin_memory().copy_(host.to(D), non_blocking=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from . import header
-from .harness import Gate, NotOfThisDriver, OpenReg
+from . import gates, header
+from .harness import NotOfThisDriver, OpenReg
 
 # Entries that a driver may leave out for now.
 OPTIONAL = tuple(name for name in header.entries() if name.startswith(("orIpc", "orActivity")))
@@ -51,11 +51,6 @@ class Arguments:
         return self.api.get("orModuleLoad", self.api.probe_path.encode())
 
     @functools.cached_property
-    def gate(self) -> Gate:
-        """A gate of the simulator."""
-        return self.api.gate()
-
-    @functools.cached_property
     def device_memory(self) -> int:
         """Memory of device 0."""
         return self.api.malloc(SIZE)
@@ -94,7 +89,6 @@ class Arguments:
         fresh: dict[tuple[str, str], Callable[[], Any]] = {
             ("orStreamDestroy", "stream"): api.stream,
             ("orEventDestroy", "event"): api.event,
-            ("orSimGateDestroy", "gate"): lambda: api.get("orSimGateCreate", b"another", 30.0),
             ("orActivityUnsubscribe", "subscriber"): self._subscriber,
             ("orFree", "ptr"): lambda: api.get("orMalloc", SIZE),
             ("orFreeHost", "ptr"): lambda: api.get("orMallocHost", SIZE),
@@ -120,7 +114,6 @@ class Arguments:
             "entry": b"orMalloc",
             "n": 0,
             "error": 1,
-            "deadlineSeconds": 30.0,
             "kernelMicroseconds": 0,
             "copyMicroseconds": 0,
             "argsSize": 0,
@@ -139,7 +132,7 @@ class Arguments:
             "orEvent_t": lambda: self.event,
             "orModule_t": lambda: self.module,
             "orKernel_t": lambda: self.kernel,
-            "orSimGate_t": lambda: self.gate.handle,
+            "orSimPauseFn_t": lambda: ffi.cast("orSimPauseFn_t", gates.address("gatePause")),
             "orHostFn_t": lambda: self.host_function,
             "orActivityFn_t": lambda: self.activity_function,
         }
@@ -189,13 +182,12 @@ def _other_kinds(kind: str) -> dict[str, Callable[[Arguments], Any]]:
         "orEvent_t": lambda a: a.event,
         "orModule_t": lambda a: a.module,
         "orKernel_t": lambda a: a.kernel,
-        "orSimGate_t": lambda a: a.gate.handle,
     }
     return {f"a-{name[2:-2].lower()}": make for name, make in makers.items() if name != kind}
 
 
 def _destroyed(kind: str) -> Callable[[Arguments], Any] | None:
-    destroy = {"orStream_t": "orStreamDestroy", "orEvent_t": "orEventDestroy", "orSimGate_t": "orSimGateDestroy"}
+    destroy = {"orStream_t": "orStreamDestroy", "orEvent_t": "orEventDestroy"}
     if kind not in destroy:
         return None
 

@@ -13,13 +13,14 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from . import header
+from . import gates, header
 
-# A gate that nobody opens fails its stream after this long, so that a fault cannot hang the tests.
+# A gate that nobody opens lets its streams go after this long, so that a fault cannot hang the tests.
 DEADLINE = 30.0
 # How long a call that must block is watched. Too short a time could only overlook a fault, never report one.
 WATCH = 0.05
@@ -81,38 +82,60 @@ class Call:
 
 
 class Gate:
-    """A gate of the simulator; as a context it is opened and destroyed at the end."""
+    """A function of the host that stands in streams until it is let go; as a context it is opened at the end."""
 
     def __init__(self, api: OpenReg, name: str, deadline: float) -> None:
-        self.api = api
-        self.handle = api.get("orSimGateCreate", name.encode(), deadline)
+        self.api, self.name, self.deadline = api, name, deadline
+        self.handle = gates.functions().gateCreate(name.encode(), deadline)
+        self._open = self._told = False
+        self._streams: list[Any] = []
 
     def close(self, *streams: Any) -> Gate:
         """Puts the gate on the streams."""
         for stream in streams:
-            self.api.ok(self.api.lib.orSimStreamGate(stream, self.handle))
+            self.api.ok(self.stand(stream))
         return self
+
+    def stand(self, stream: Any) -> int:
+        """The same for one stream; returns the error. A gate that is open holds nobody."""
+        if self._open:
+            return 0
+        self._streams.append(stream)
+        function = self.api.ffi.cast("orHostFn_t", gates.address("gateStand"))
+        return self.api.lib.orLaunchHostFunc(stream, function, self.api.pointer(self.handle))
 
     def open(self) -> None:
         """Lets everybody through."""
-        self.api.ok(self.api.lib.orSimGateOpen(self.handle))
+        self._open = True
+        gates.functions().gateOpen(self.handle)
 
     @property
     def waiting(self) -> int:
         """How many streams stand at the gate."""
-        count = self.api.ffi.new("int*")
-        self.api.ok(self.api.lib.orSimGateWaiting(self.handle, count))
-        return count[0]
+        return gates.functions().gateWaiting(self.handle)
 
     def wait_for(self, streams: int = 1) -> None:
         """Returns once so many streams stand at the gate."""
         wait_until(lambda: self.waiting == streams, f"{streams} streams stand at the gate")
 
     def destroy(self) -> None:
-        """Opens the gate and gives its handle back; a second time does nothing."""
-        if self.handle is not None:
-            self.api.ok(self.api.lib.orSimGateDestroy(self.handle))
-            self.handle = None
+        """Opens the gate for good; fails if its deadline has been faster."""
+        self._open = True
+        gates.functions().gateDestroy(self.handle)
+        if gates.functions().gateIsLate(self.handle) and not self._told:
+            self._told = True
+            raise Failure(f"gate '{self.name}' was not opened within its deadline of {self.deadline:g} s")
+
+    def stands_on(self, device: int) -> bool:
+        """Whether it is closed on a stream of a device."""
+        found = self.api.ffi.new("int*")
+        of_device = (self.api.lib.orStreamGetDevice(it, found) != 0 or found[0] == device for it in self._streams)
+        return not self._open and any(of_device)
+
+    def is_forgotten(self) -> bool:
+        """Whether a reset has taken back all its streams, and dropped what is behind it."""
+        invalid = self.api.errors["orErrorInvalidHandle"]
+        return all(self.api.lib.orStreamQuery(stream) == invalid for stream in self._streams)
 
     def __enter__(self) -> Gate:
         return self
@@ -280,6 +303,10 @@ class OpenReg:
         self._gates.append(gate)
         return gate.close(*streams)
 
+    def pause_at_gates(self) -> None:
+        """From now on a thread of the simulator stands at a pause point if there is a closed gate of that name."""
+        self.ok(self.lib.orSimSetPauseFunction(self.ffi.cast("orSimPauseFn_t", gates.address("gatePause"))))
+
     # -------------------------------------------------------------------------------------------------------- memory
 
     def pointer(self, address: int) -> Any:
@@ -393,6 +420,11 @@ class OpenReg:
         args = struct.pack("<q56s", self.errors["orErrorAssert"], text.encode())
         self.ok(self.launch(self.kernel("report", device), args, [], stream))
 
+    def fail_on_kernel(self, stream: Any, device: int = 0) -> None:
+        """Queues a kernel of the module "openreg" with a pointer into nothing: it fails when its turn comes."""
+        kernel = self.kernel("copy", device, "openreg")
+        self.ok(self.launch(kernel, struct.pack("<Q4088x", 8), [(0, READ, 0, 8)], stream))
+
     def host_function(self, stream: Any, function: Callable[[], None]) -> None:
         """Queues a function of the host."""
         callback = self.ffi.callback("orHostFn_t", lambda _: function())
@@ -401,9 +433,24 @@ class OpenReg:
 
     # ------------------------------------------------------------------------------------------------------ clean-up
 
+    @contextmanager
+    def letting_go(self, device: int) -> Iterator[None]:
+        """While a device is reset, which waits for who stands at a gate: opens it once what is behind it is dropped."""
+        standing = [gate for gate in self._gates if gate.stands_on(device)]
+
+        def let_go() -> None:
+            for gate in standing:
+                wait_until(gate.is_forgotten, "the reset takes the streams back")
+                gate.open()
+
+        letting = Call(let_go)
+        yield
+        letting.result()
+
     def forget(self, device: int) -> None:
         """Resets a device and forgets what lived on it."""
-        self.ok(self.lib.orDeviceReset(device))
+        with self.letting_go(device):
+            self.ok(self.lib.orDeviceReset(device))
         self._kernels = {key: kernel for key, kernel in self._kernels.items() if key[0] != device}
         self._buffers = {address: owner for address, owner in self._buffers.items() if owner != device}
 
@@ -422,13 +469,16 @@ class OpenReg:
             return []  # A driver that cannot even be reset: the next test takes it as it is.
 
     def _clean_up(self) -> list[str]:
-        for gate in self._gates:
+        gates_made, self._gates = self._gates, []
+        for gate in gates_made:
+            gate.open()
+        for gate in gates_made:
             gate.destroy()
         for address in self._buffers:
             self.ok(self.lib.orFree(self.pointer(address)))
         for address in self._pinned:
             self.ok(self.lib.orFreeHost(self.pointer(address)))
-        self._gates, self._buffers, self._pinned = [], {}, []
+        self._buffers, self._pinned = {}, []
         leaks = []
         for device in range(self.device_count):
             self.lib.orSimSetDelay(device, 0, 0)

@@ -68,7 +68,7 @@ def test_a_handle_from_before_a_reset_is_refused_in_words(api: OpenReg, fault: F
     check_fault(api, fault, args)
 
 
-@pytest.mark.parametrize("kind", ["orStream_t", "orEvent_t", "orModule_t", "orKernel_t", "orSimGate_t"])
+@pytest.mark.parametrize("kind", ["orStream_t", "orEvent_t", "orModule_t", "orKernel_t"])
 def test_a_handle_with_one_bit_changed_is_refused(api: OpenReg, arguments: Arguments, kind: str) -> None:
     uses: dict[str, tuple[Any, Any]] = {
         "orStream_t": (arguments.stream, lambda handle: api.lib.orStreamSynchronize(handle)),
@@ -78,7 +78,6 @@ def test_a_handle_with_one_bit_changed_is_refused(api: OpenReg, arguments: Argum
             lambda handle: api.lib.orModuleGetKernel(api.ffi.new("orKernel_t*"), handle, b"nothing"),
         ),
         "orKernel_t": (arguments.kernel, lambda handle: api.launch(handle, b"", [], arguments.stream)),
-        "orSimGate_t": (arguments.gate.handle, lambda handle: api.lib.orSimGateOpen(handle)),
     }
     good, use = uses[kind]
     neighbours = {api.address(handle) for handle in (good, api.default_stream(0), api.default_stream(1))}

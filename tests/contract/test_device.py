@@ -229,10 +229,11 @@ def test_reset_waits_for_the_running_function_of_the_host_and_calls_none_after_i
     gate = api.gate(streams[1])
     api.host_function(streams[1], lambda: calls.append("behind a gate"))
     assert entered.wait(DEADLINE)
-    reset = Call(lambda: lib.orDeviceReset(0))
-    assert reset.blocks()
-    leave.set()
-    api.ok(reset.result())
+    with api.letting_go(0):
+        reset = Call(lambda: lib.orDeviceReset(0))
+        assert reset.blocks()
+        leave.set()
+        api.ok(reset.result())
     assert calls == ["in", "out"]
     gate.destroy()
     api.host_function(api.stream(), lambda: calls.append("of the next life"))

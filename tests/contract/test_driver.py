@@ -208,20 +208,14 @@ def test_what_the_entry_points_check_never_reaches_the_driver(run_child: Any, bu
     )
 
 
-# Without a gate, which only the simulator makes, there is nothing to open, to ask or to destroy.
-OF_A_GATE = ("orSimGateOpen", "orSimGateWaiting", "orSimGateDestroy")
-SIM = [name for name in header.entries("openreg_sim.h") if name not in OF_A_GATE]
-
-
-@pytest.mark.parametrize("name", SIM)
+@pytest.mark.parametrize("name", header.entries("openreg_sim.h"))
 def test_the_controls_of_the_simulator_are_not_implemented_elsewhere(
     run_child: Any, build: BuildFunction, name: str
 ) -> None:
     run_child(
         f"""
         args = {{
-            "orSimGateCreate": [ffi.new("orSimGate_t*"), b"x", 1.0],
-            "orSimStreamGate": [ffi.cast("orStream_t", 8), ffi.cast("orSimGate_t", 8)],
+            "orSimSetPauseFunction": [ffi.cast("orSimPauseFn_t", 8)],
             "orSimSetDelay": [0, 0, 0],
             "orSimFailCall": [b"orMalloc", 1, 2],
             "orSimLoseDevice": [0],

@@ -28,7 +28,6 @@ SENTENCES = [
     ("openreg.h", "Errors of asynchronous work surface at the next synchronising call"),
     ("openreg.h", "a stream of its own"),
     ("openreg.h", "Recording again makes a new version: a waiter waits for the version it saw."),
-    ("openreg_sim.h", "A gate has a deadline and names itself when it passes."),
     ("openreg_driver.h", 'reports "not implemented: NAME"'),
     ("openreg_driver.h", "so a half-written driver runs as far as it can and tells what is next."),
 ]

@@ -58,9 +58,17 @@ def test_the_call_returns_the_error_of_work_before_it_under_its_own_name(run_chi
     run_child(
         prepare(entry)
         + f"""
-gate = api.gate(stream, name="left closed", deadline=0.05)
-api.check(queue(), "orErrorTimedOut", "^{entry}: ", "left closed")
-api.check(lib.orDeviceSynchronize(1), "orErrorTimedOut", "^orDeviceSynchronize: ")
+report, gate = api.kernel("report", 1), api.gate(stream)
+args = struct.pack("<q56s", api.errors["orErrorAssert"], b"index 7 out of range")
+before = Call(lambda: api.launch(report, args, [], stream))
+assert before.blocks()
+behind = Call(lambda: (queue(), api.message()))
+assert behind.blocks()
+gate.open()
+error, message = behind.result()
+assert api.name(error) == "orErrorAssert" and message.startswith("{entry}: "), message
+assert "index 7 out of range" in message
+api.check(lib.orDeviceSynchronize(1), "orErrorAssert", "^orDeviceSynchronize: ")
 api.ok(lib.orDeviceSynchronize(0))
         """,
         env=BLOCKING,

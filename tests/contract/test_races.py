@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-PAUSES = {"OPENREG_SIM": "pause=1"}
-
 
 @pytest.fixture(autouse=True)
 def _only_in_the_simulator(driver: str) -> None:
@@ -19,6 +17,7 @@ def test_a_worker_that_looks_at_a_synchronous_copy_is_not_deceived_by_what_comes
     """The worker sees that there is something; until it looks at it, the copy is over and its place written anew."""
     run_child(
         """
+        api.pause_at_gates()
         stream, buffer, host = api.stream(), api.malloc(8), api.host(8)
         api.host_function(stream, lambda: None)  # from here on it has a worker
         api.synchronize(stream)
@@ -46,7 +45,6 @@ def test_a_worker_that_looks_at_a_synchronous_copy_is_not_deceived_by_what_comes
         Call(lambda: api.synchronize(stream)).result(10)
         assert seen == list(range(count)), (len(seen), seen[:3])
         """,
-        env=PAUSES,
         timeout=40,
     )
 
@@ -81,6 +79,7 @@ def test_a_stream_destroyed_in_the_middle_of_a_synchronous_copy_is_still_waited_
     """Whether it had other work before, for which a worker was started, or not."""
     run_child(
         f"""
+        api.pause_at_gates()
         stream, buffer, host = api.stream(), api.malloc(8), api.host(8)
         if {worker}:
             api.host_function(stream, lambda: None)
@@ -97,7 +96,6 @@ def test_a_stream_destroyed_in_the_middle_of_a_synchronous_copy_is_still_waited_
         free.result()
         everything.result()
         """,
-        env=PAUSES,
     )
 
 
@@ -105,6 +103,7 @@ def test_streams_destroyed_in_the_middle_of_a_synchronous_copy_are_given_back_on
     """No worker was ever started for them, so the copying thread is the last."""
     run_child(
         """
+        api.pause_at_gates()
         buffer, host = api.malloc(8), api.host(8)
         for _ in range(50):
             turn, stream = api.gate(name="turn"), api.stream()
@@ -119,7 +118,6 @@ def test_streams_destroyed_in_the_middle_of_a_synchronous_copy_are_given_back_on
             api.ok(lib.orStreamDestroy(stream))
         api.forget(0)
         """,
-        env=PAUSES,
     )
 
 
@@ -127,6 +125,7 @@ def test_who_waits_behind_another_threads_copy_is_released_when_the_device_is_lo
     """Its place in the order is left behind, for a worker that has to be started for that to pass it."""
     run_child(
         """
+        api.pause_at_gates()
         stream, buffer, hosts = api.stream(), api.malloc(8), [api.host(8) for _ in range(3)]
         def copy_here(host):
             return lib.orMemcpyWithStream(api.pointer(buffer), host, 8, lib.orMemcpyDefault, stream)
@@ -144,5 +143,4 @@ def test_who_waits_behind_another_threads_copy_is_released_when_the_device_is_lo
         Call(lambda: api.forget(0)).result()
         api.write(api.malloc(8), b"12345678")
         """,
-        env=PAUSES,
     )

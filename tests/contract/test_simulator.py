@@ -1,4 +1,4 @@
-"""The simulator's controls: gates, delays, planned failures, a lost device, OPENREG_SIM."""
+"""The simulator's controls: delays, planned failures, a lost device, OPENREG_SIM."""
 
 from __future__ import annotations
 
@@ -8,89 +8,6 @@ import pytest
 
 from . import header
 from .harness import Call, OpenReg, wait_until
-
-# ---------------------------------------------------------------------------------------------------------------- gates
-
-
-@pytest.mark.entry("orSimGateCreate", case="good")
-@pytest.mark.entry("orSimStreamGate", case="good")
-@pytest.mark.entry("orSimGateOpen", case="good")
-@pytest.mark.entry("orSimGateWaiting", case="good")
-@pytest.mark.entry("orSimGateDestroy", case="good")
-def test_a_gate_counts_who_waits_and_lets_all_go_when_it_opens(api: OpenReg) -> None:
-    streams = [api.stream(0), api.stream(0), api.stream(1)]
-    gate = api.gate()
-    assert gate.waiting == 0
-    gate.close(*streams)
-    gate.wait_for(3)
-    gate.open()
-    for stream in streams:
-        api.synchronize(stream)
-    assert gate.waiting == 0
-    gate.open()
-    gate.close(streams[0])
-    api.synchronize(streams[0])
-    gate.destroy()
-
-
-def test_a_stream_arrives_at_the_gate_only_when_the_work_before_it_is_done(api: OpenReg) -> None:
-    stream = api.stream()
-    first, second = api.gate(stream, name="first"), api.gate(stream, name="second")
-    first.wait_for(1)
-    assert second.waiting == 0
-    first.open()
-    second.wait_for(1)
-    second.open()
-    api.synchronize(stream)
-
-
-def test_destroying_a_gate_opens_it(api: OpenReg) -> None:
-    stream = api.stream()
-    gate = api.gate(stream)
-    gate.wait_for(1)
-    gate.destroy()
-    api.synchronize(stream)
-
-
-def test_a_gate_that_is_opened_before_the_stream_arrives_holds_nobody(api: OpenReg) -> None:
-    stream = api.stream()
-    first, second = api.gate(stream, name="first"), api.gate(stream, name="second")
-    second.open()
-    first.open()
-    Call(lambda: api.synchronize(stream)).result()
-
-
-@pytest.mark.parametrize("device", [0, 1])
-def test_a_gate_names_itself_when_its_deadline_passes(api: OpenReg, lib: Any, device: int) -> None:
-    stream = api.stream(device)
-    gate = api.gate(stream, name="the gate of the test", deadline=0.05)
-    call = Call(lambda: (lib.orStreamSynchronize(stream), api.message()))
-    error, message = call.result()
-    assert api.name(error) == "orErrorTimedOut"
-    assert message.startswith("orStreamSynchronize: ") and "the gate of the test" in message
-    api.check(lib.orDeviceSynchronize(device), "orErrorTimedOut", "the gate of the test")
-    api.ok(lib.orDeviceSynchronize(1 - device))
-    assert gate.waiting == 0
-    api.forget(device)
-    api.ok(lib.orDeviceSynchronize(device))
-
-
-@pytest.mark.entry("orSimGateCreate", case="bad")
-@pytest.mark.parametrize("deadline", [-1.0, float("nan")])
-def test_a_deadline_that_is_no_time_is_refused(api: OpenReg, lib: Any, deadline: float) -> None:
-    error = lib.orSimGateCreate(api.ffi.new("orSimGate_t*"), b"x", deadline)
-    api.check(error, "orErrorInvalidValue", "^orSimGateCreate: ", r"\bdeadlineSeconds\b")
-
-
-def test_the_name_of_a_gate_is_copied(api: OpenReg, lib: Any) -> None:
-    name = api.ffi.new("char[]", b"first name")
-    gate = api.get("orSimGateCreate", name, 0.05)
-    api.ffi.buffer(name)[0:5] = b"other"
-    stream = api.stream()
-    api.ok(lib.orSimStreamGate(stream, gate))
-    api.check(lib.orStreamSynchronize(stream), "orErrorTimedOut", "first name")
-    api.ok(lib.orSimGateDestroy(gate))
-
 
 # --------------------------------------------------------------------------------------------------------------- delays
 
@@ -134,6 +51,19 @@ def test_a_delay_of_one_kind_and_device_is_none_of_the_others(api: OpenReg, lib:
 @pytest.mark.parametrize(("delays", "name"), [((-1, 0), "kernelMicroseconds"), ((0, -1), "copyMicroseconds")])
 def test_a_negative_delay_is_refused(api: OpenReg, lib: Any, delays: tuple[int, int], name: str) -> None:
     api.check(lib.orSimSetDelay(0, *delays), "orErrorInvalidValue", "^orSimSetDelay: ", rf"\b{name}\b", "-1")
+
+
+# -------------------------------------------------------------------------------------------------------- pause points
+
+
+@pytest.mark.entry("orSimSetPauseFunction", case="good")
+def test_a_pause_point_holds_nobody_without_a_closed_gate_of_its_name(api: OpenReg) -> None:
+    """The driver calls the function, or has no pause points; test_races.py has what it is for."""
+    api.pause_at_gates()
+    other = api.gate(name="of another name")
+    buffer = api.malloc(8)
+    Call(lambda: api.write(buffer, b"12345678")).result()
+    assert api.read(buffer, 8) == b"12345678" and other.waiting == 0
 
 
 # ----------------------------------------------------------------------------------------------------- planned failures

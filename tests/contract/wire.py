@@ -27,7 +27,7 @@ RING, RING_BYTES = _definitions.RING, _definitions.RING_BYTES
 ANSWERED, ANSWER_AT, CHANNEL_BYTES = _definitions.ANSWERED, _definitions.ANSWER_AT, _definitions.CHANNEL_BYTES
 HOST_BYTES, DEVICE_BYTES, BOARD_BYTES = _definitions.HOST_BYTES, _definitions.DEVICE_BYTES, _definitions.BOARD_BYTES
 FAILED, ERROR, TEXT, LAST_WORDS = _definitions.FAILED, _definitions.ERROR, _definitions.TEXT, _definitions.LAST_WORDS
-DEVICE_SLEEPERS, STANDING, STREAMS = _definitions.DEVICE_SLEEPERS, _definitions.STANDING, _definitions.STREAMS
+DEVICE_SLEEPERS, STREAMS = _definitions.DEVICE_SLEEPERS, _definitions.STREAMS
 SLEEPERS, FENCE, REQUESTS = _definitions.SLEEPERS, _definitions.FENCE, _definitions.REQUESTS
 Shared = _definitions.Shared
 

@@ -1,11 +1,10 @@
-// openreg_sim.h: gates, delays, failures.
+// openreg_sim.h: delays, failures, pause points.
 #include "control.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <mutex>
 
+#include "common/pause.h"
 #include "entry.h"
 #include "failure.h"
 #include "fork.h"
@@ -45,37 +44,13 @@ orError_t openreg::api::errorOfName(const char* name) {
   return orSuccess;
 }
 
-orError_t orSimGateCreate(orSimGate_t* gate, const char* name, double deadlineSeconds) {
-  Control entry("orSimGateCreate");
-  entry.notNull(gate != nullptr, "gate", "where to put the handle").notNull(name != nullptr, "name", "a name");
-  entry.require(
-      deadlineSeconds > 0 && std::isfinite(deadlineSeconds), orErrorInvalidValue,
-      "argument 'deadlineSeconds' is %g; expected a number above 0", deadlineSeconds);
-  return entry.run(&Controls::GateCreate, gate, name, static_cast<int64_t>(std::min(deadlineSeconds, 1e9) * 1e9));
-}
-
-orError_t orSimStreamGate(orStream_t stream, orSimGate_t gate) {
-  Control entry("orSimStreamGate");
-  return entry.run(&Controls::StreamGate, stream, gate);
-}
-
-orError_t orSimGateOpen(orSimGate_t gate) {
-  Control entry("orSimGateOpen");
-  return entry.run(&Controls::GateOpen, gate);
-}
-
-orError_t orSimGateWaiting(orSimGate_t gate, int* waiting) {
-  Control entry("orSimGateWaiting");
-  entry.notNull(waiting != nullptr, "waiting", "where to put the number");
-  return entry.run(&Controls::GateWaiting, gate, waiting);
-}
-
-orError_t orSimGateDestroy(orSimGate_t gate) {
-  if (inForkedChild()) {
-    return orSuccess;
+orError_t orSimSetPauseFunction(orSimPauseFn_t function) {
+  Control entry("orSimSetPauseFunction");
+  entry.notNull(function != nullptr, "function", "a function of the host");
+  if (entry.ok()) {
+    openreg::pauseFunction.store(function, std::memory_order_release);
   }
-  Control entry("orSimGateDestroy");
-  return entry.run(&Controls::GateDestroy, gate);
+  return entry.status();
 }
 
 orError_t orSimSetDelay(int device, int64_t kernelMicroseconds, int64_t copyMicroseconds) {

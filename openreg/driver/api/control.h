@@ -10,11 +10,6 @@ namespace openreg::api {
 /// What a driver with a simulated device does for the function of openreg_sim.h of the same name. Arguments have been
 /// checked as in openreg_driver.h.
 struct Controls {
-  orError_t (*GateCreate)(orSimGate_t* gate, const char* name, int64_t deadlineNs);
-  orError_t (*StreamGate)(orStream_t stream, orSimGate_t gate);
-  orError_t (*GateOpen)(orSimGate_t gate);
-  orError_t (*GateWaiting)(orSimGate_t gate, int* waiting);
-  orError_t (*GateDestroy)(orSimGate_t gate);
   orError_t (*SetDelay)(int device, int64_t kernelNs, int64_t copyNs);
   orError_t (*LoseDevice)(int device);
   orError_t (*ThreadCount)(int* count);

@@ -15,7 +15,6 @@
 #include "fake/table.h"
 #include "fork.h"
 #include "process/table.h"
-#include "sim/control.h"
 #include "sim/table.h"
 
 namespace openreg::api {

@@ -1,6 +1,6 @@
 /**
  * @file openreg_sim.h
- * @brief Controls of the simulator, for tests: gates, delays, failures.
+ * @brief Controls of the simulator, for tests: delays, failures, pause points.
  *
  * They work when the driver is the simulator, in this process (`sim`) or in subprocesses (`process`), and return
  * ::orErrorNotImplemented else. The same can be said in the
@@ -16,7 +16,6 @@
  * | `kernel_delay` | every kernel takes this much longer: a number with `us`, `ms` or `s`             | 0       |
  * | `copy_delay`   | every copy and fill likewise                                                     | 0       |
  * | `kernels`      | 0: the module "openreg" has no kernels                                           | 1       |
- * | `pause`        | 1: a thread stands at a pause point of `sim` while a gate of that name is closed | 0       |
  * | `fail`         | ENTRY:N:ERROR, the N-th call of the entry from now on fails; may be repeated      |         |
  *
  * A key or value that is not understood is ::orErrorInvalidValue of every call that needs the driver; the message names
@@ -30,39 +29,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** A gate closes a stream until it is opened. A value, like ::orStream_t. */
-typedef struct orSimGate* orSimGate_t;
-
-/**
- * @brief Makes a closed gate. A gate has a deadline and names itself when it passes.
- * @param[out] gate Receives the handle.
- * @param name Shown when the deadline passes. Copied.
- * @param deadlineSeconds A stream that has stood at the gate for so long fails with ::orErrorTimedOut and the gate's
- * name.
- * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked. Does not block.
- */
-OPENREG_EXPORT orError_t orSimGateCreate(orSimGate_t* gate, const char* name, double deadlineSeconds);
-
-/**
- * @brief Queues the gate on a stream: work submitted later waits until the gate is open. Does not block.
- * @return ::orErrorInvalidHandle, ::orErrorNotImplemented, ::orErrorForked, or the device's sticky error.
- */
-OPENREG_EXPORT orError_t orSimStreamGate(orStream_t stream, orSimGate_t gate);
-
-/** @brief Opens a gate for good. Opening an open gate does nothing. @return ::orErrorInvalidHandle. Does not block. */
-OPENREG_EXPORT orError_t orSimGateOpen(orSimGate_t gate);
-
-/**
- * @brief Tells whether a stream stands at the gate now. Does not block.
- * @param gate Gate.
- * @param[out] waiting Receives the number of streams that have arrived and wait.
- * @return ::orErrorInvalidHandle, ::orErrorInvalidValue.
- */
-OPENREG_EXPORT orError_t orSimGateWaiting(orSimGate_t gate, int* waiting);
-
-/** @brief Opens the gate and gives the handle back. @return ::orErrorInvalidHandle. Does not block. */
-OPENREG_EXPORT orError_t orSimGateDestroy(orSimGate_t gate);
 
 /**
  * @brief From now on each kernel, and each copy or fill, of a device takes longer by so many microseconds.
@@ -86,6 +52,16 @@ OPENREG_EXPORT orError_t orSimFailCall(const char* entry, int n, orError_t error
  * @return ::orErrorInvalidDevice, ::orErrorNotImplemented, ::orErrorForked.
  */
 OPENREG_EXPORT orError_t orSimLoseDevice(int device);
+
+/** @param point The name of a pause point, such as "turn". Called on whichever thread comes there; may block. */
+typedef void (*orSimPauseFn_t)(const char* point);
+
+/**
+ * @brief From now on a thread that comes to a pause point of the driver `sim` calls `function`: there a test can hold
+ * it up, to make two threads meet at a bad moment.
+ * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked. Does not block.
+ */
+OPENREG_EXPORT orError_t orSimSetPauseFunction(orSimPauseFn_t function);
 
 /**
  * @brief Number of threads that the simulator has started in this process and that are alive. Does not block.

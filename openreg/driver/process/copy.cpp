@@ -1,4 +1,4 @@
-// The ends of a copy, and copies through the staging area.
+// The ends of a copy, and copies of memory that executors cannot reach.
 #include "copy.h"
 
 #include <algorithm>
@@ -6,128 +6,78 @@
 #include <cstring>
 
 #include "host.h"
-#include "openreg_driver.h"
-#include "sim/stale.h"
 
 namespace openreg::process {
 
-namespace {
-
-orError_t resolveHost(Place& place, const char* argument, const void* ptr, size_t size) {
-  place.host = static_cast<const char*>(ptr);
-  place.pageable = true;
-  Shared* shared = host().sharedIfAny();
-  if (shared == nullptr) {
-    return orSuccess;
-  }
-  if (const auto offset = shared->pinned.offsetOf(ptr, size)) {
-    place.pageable = false;
-    place.where = Where::Pinned;
-    place.at = *offset;
-  } else if (const auto block = shared->pinned.find(ptr)) {
-    return orDriverError(
-        orErrorInvalidValue,
-        "argument '%s' is %p in pinned memory of %zu bytes; expected all %zu bytes of the copy to lie in it", argument,
-        ptr, block->block.size, size);
-  }
-  return orSuccess;
-}
-
-constexpr size_t kMaxInFlight = 4; ///< Chunks of one copy: one side fills the next while the other empties the last.
-
-} // namespace
-
-orError_t resolve(Place& place, const char* argument, const void* ptr, size_t size, Want want, Device& device) {
-  if (size == 0) {
-    return orSuccess;
-  }
-  const Device* owner = host().deviceOf(ptr);
-  if (owner == nullptr) {
-    if (want == Want::Device) {
-      return orDriverError(
-          orErrorInvalidValue, "argument '%s' is %p, which is not device memory; expected memory of device %d",
-          argument, ptr, device.index);
-    }
-    return resolveHost(place, argument, ptr, size);
-  }
-  if (owner->memory.stale(ptr)) {
-    return sim::stalePointer(argument, ptr, owner->index);
-  }
-  if (want == Want::Host) {
-    return orDriverError(
-        orErrorInvalidValue, "argument '%s' is %p, which is memory of device %d; expected host memory", argument, ptr,
-        owner->index);
-  }
-  if (owner != &device) {
-    return orDriverError(
-        orErrorInvalidValue, "argument '%s' is %p, which is memory of device %d; expected memory of device %d",
-        argument, ptr, owner->index, device.index);
-  }
+bool Place::resolveDevice(const void* ptr, size_t size, const Device& device) {
   const auto block = device.memory.find(ptr);
-  if (!block || !block->holds(ptr, size)) {
-    return orDriverError(
-        orErrorInvalidValue,
-        "argument '%s' is %p; expected all %zu bytes from there to lie in one live allocation of device %d", argument,
-        ptr, size, device.index);
-  }
-  place.at = reinterpret_cast<uint64_t>(ptr);
-  return orSuccess;
+  at = reinterpret_cast<uint64_t>(ptr);
+  return block && block->holds(ptr, size);
 }
 
-orError_t copyStaged(Stream& stream, uint64_t handle, const Place& dst, const Place& src, size_t size) {
-  Device& device = *stream.device.load(std::memory_order_acquire);
-  orError_t error = orSuccess;
-  const auto executor = device.executor(error);
-  if (executor == nullptr) {
+bool Place::resolveHost(const void* ptr, size_t size, const Device&) {
+  host = static_cast<const char*>(ptr);
+  const Pinned* pinned = process::host().pinnedIfAny();
+  const auto offset = pinned != nullptr ? pinned->offsetOf(ptr, size) : std::nullopt;
+  pageable = !offset;
+  if (offset) {
+    where = Where::Pinned;
+    at = *offset;
+  }
+  return offset || pinned == nullptr || !pinned->find(ptr);
+}
+
+orError_t copyPageable(Stream& stream, uint64_t handle, const Place& dst, const Place& src, size_t size) {
+  Device& device = stream.device();
+  Pinned& pinned = host().pinned();
+  const Pinned::Bounce bounce(pinned, device.index);
+  if (const orError_t error = pinned.open(bounce.bytes(), device)) {
     return error;
   }
   const bool toDevice = src.pageable;
-  const size_t chunks = (size + kStagingChunk - 1) / kStagingChunk;
-  const Staging::Lease lease(executor->staging(), std::min(chunks, kMaxInFlight));
-  std::array<Point, kMaxInFlight> done{};
-  const auto bytesOf = [&](size_t chunk) { return std::min<size_t>(kStagingChunk, size - chunk * kStagingChunk); };
-  const auto staged = [&](size_t chunk) {
-    return reinterpret_cast<char*>(executor->channel().staging + lease.offset(chunk % lease.count()));
-  };
+  const size_t chunks = (size + kCopyChunk - 1) / kCopyChunk;
+  const auto bytesOf = [&](size_t chunk) { return std::min<size_t>(kCopyChunk, size - chunk * kCopyChunk); };
+  const auto placeOf = [&](size_t chunk) { return bounce.bytes() + chunk % kInFlight * kCopyChunk; };
+  std::array<Point, kInFlight> done{}; // Of the chunk in each place.
   const auto post = [&](size_t chunk) {
     CopyFrame frame;
-    frame.toWhere = toDevice ? Where::Device : Where::Staging;
-    frame.fromWhere = toDevice ? Where::Staging : Where::Device;
-    const uint64_t offset = lease.offset(chunk % lease.count());
-    frame.to = toDevice ? dst.at + chunk * kStagingChunk : offset;
-    frame.from = toDevice ? offset : src.at + chunk * kStagingChunk;
+    const uint64_t ours = *pinned.offsetOf(placeOf(chunk), bytesOf(chunk));
+    const uint64_t theirs = (toDevice ? dst.at : src.at) + chunk * kCopyChunk;
+    frame.toWhere = toDevice ? Where::Device : Where::Pinned;
+    frame.fromWhere = toDevice ? Where::Pinned : Where::Device;
+    frame.to = toDevice ? theirs : ours;
+    frame.from = toDevice ? ours : theirs;
     frame.size = bytesOf(chunk);
-    const orError_t failed = device.submit(stream, handle, Kind::Copy, frame);
-    if (failed != orSuccess) {
+    if (const orError_t failed = device.submit(stream, handle, Kind::Copy, frame)) {
       return failed;
     }
-    Point& end = done[chunk % lease.count()];
-    const orError_t unmarked = device.mark(stream, handle, end);
+    Point& end = done[chunk % kInFlight];
+    const orError_t ended = device.endOf(stream, handle, end);
     device.hurry(end.lane); // The point of chunks is that both sides work at once.
-    return unmarked;
+    return ended;
   };
-  // A chunk's turn: what it held before is through; the host's half of its copy; the executor's half.
-  for (size_t turn = 0; turn < chunks + (toDevice ? 0 : lease.count()) && error == orSuccess; ++turn) {
-    const Point& before = done[turn % lease.count()];
-    if (turn >= lease.count()) {
-      device.wait(before);
+  // A chunk's turn: what its place held before is through; the host's half of its copy; the executor's half.
+  orError_t error = orSuccess;
+  for (size_t turn = 0; turn < chunks + kInFlight && error == orSuccess; ++turn) {
+    if (turn >= kInFlight && turn - kInFlight < chunks) {
+      const size_t before = turn - kInFlight;
+      device.wait(done[before % kInFlight]);
       if ((error = device.surface()) != orSuccess) {
         break;
       }
-      if (!toDevice && turn - lease.count() < chunks) {
-        const size_t ready = turn - lease.count();
-        std::memcpy(const_cast<char*>(dst.host) + ready * kStagingChunk, staged(ready), bytesOf(ready));
+      if (!toDevice) {
+        std::memcpy(const_cast<char*>(dst.host) + before * kCopyChunk, placeOf(before), bytesOf(before));
       }
     }
     if (turn < chunks) {
       if (toDevice) {
-        std::memcpy(staged(turn), src.host + turn * kStagingChunk, bytesOf(turn));
+        std::memcpy(placeOf(turn), src.host + turn * kCopyChunk, bytesOf(turn));
       }
       error = post(turn);
     }
   }
-  for (size_t i = 0; i < std::min(chunks, lease.count()); ++i) {
-    device.wait(done[i]); // Also after an error: the executor may still be using the chunks.
+  for (const Point& end : done) {
+    end.wait(); // Also after an error: the executor may still be using the memory.
   }
   return error != orSuccess ? error : device.surface();
 }

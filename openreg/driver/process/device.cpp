@@ -10,9 +10,8 @@
 
 namespace openreg::process {
 
-Device::Device(int index, Host& host)
-    : index(index), memory(index, host.settings.devices.memory, host.settings.devices.check), host_(host),
-      delay_{host.settings.devices.kernelDelayNs, host.settings.devices.copyDelayNs} {}
+Device::Device(int index, const Options& options, Host& host)
+    : DeviceBase(index, options), host_(host), delay_{options.kernelDelayNs, options.copyDelayNs} {}
 
 namespace {
 
@@ -103,7 +102,7 @@ orError_t Device::start(std::unique_lock<std::mutex>& lock) {
     return startFailed("OPENREG_SIM is longer than an executor can be told");
   }
   try {
-    auto addresses = sim::Space::addressesOnly(memory.total());
+    auto addresses = Space::addressesOnly(memory.total());
     if (addresses == nullptr) {
       return startFailed("the machine has not enough addresses for its memory");
     }
@@ -187,18 +186,16 @@ void Device::lost(const Executor& executor, orError_t error, const std::string& 
   }
   failure.impose(error, message + "; expected it to answer until orDeviceReset");
   lostWord().store(1);
-  forgetGates();
   interruptWaiters();
 }
 // LITERALINCLUDE END: PROCESS LOST
 
-orError_t Device::setDelay(const DelayFrame& delay) {
+void Device::setDelay(int64_t kernelNs, int64_t copyNs) {
   const std::lock_guard lock(mutex_);
-  delay_ = delay;
+  delay_ = {kernelNs, copyNs};
   if (executor_ != nullptr) {
     executor_->post(Kind::Delay, {pieceOf(delay_)});
   }
-  return orSuccess;
 }
 
 void Device::lose() {
@@ -223,6 +220,12 @@ void Device::reset() {
     failure.dropWork();
   }
   host_.invalidateHandles(*this);
+  host_.streams.forEach([&](Stream& stream) {
+    const uint64_t handle = stream.handle.load();
+    if (handle != 0 && &stream.device() == this) {
+      destroyStream(stream, handle);
+    }
+  });
   host_.peers.forget(*this);
   if (old != nullptr) {
     old->quit();
@@ -243,7 +246,6 @@ void Device::reset() {
       fence.interrupt();
       host_.advanceHostFence(index, lane->number, lane->hostFenced);
     }
-    forgetGates();
     it.lastWords[0] = '\0';
     it.failed.store(0);
     astray_.store(0);
@@ -255,12 +257,6 @@ void Device::reset() {
   failure.clear();
   resetting_ = false;
   settled_.notify_all();
-}
-
-void Device::forgetGates() {
-  for (auto& waiting : board().gates) {
-    waiting.store(0);
-  }
 }
 
 } // namespace openreg::process

@@ -7,45 +7,45 @@
 #include <mutex>
 #include <vector>
 
+#include "common/device.h"
+#include "common/lookup.h"
+#include "common/visits.h"
 #include "executor.h"
 #include "lane.h"
 #include "objects.h"
-#include "sim/failure.h"
-#include "sim/lookup.h"
-#include "sim/memory.h"
 #include "wire/board.h"
 
 namespace openreg::process {
 
 struct Host;
 
-/// A device and its life: unused, in use by an executor, lost, reset to unused.
-class Device {
+/// A device and its life: unused, in use by an executor, lost, reset to unused. Its streams are lanes of frames; what
+/// waits, waits for a point in a lane's work (docs/guide/isolated-device.md draws it).
+///
+/// device.cpp has its executor from start to reset, device_memory.cpp the books of its memory, device_lanes.cpp streams
+/// and what is posted for them, device_points.cpp fences and waiting.
+class Device : public DeviceBase {
  public:
-  Device(int index, Host& host);
-
-  const int index;
-  sim::Memory memory;   ///< What is allocated where. The bytes are in the executor.
-  sim::Failure failure; ///< What surface() has found on the board, or the executor's end.
-
-  bool active() const { return active_.load(std::memory_order_acquire); }
-
-  /// Every call that needs the device comes through here: marks it used, and returns its failure if that has surfaced.
-  orError_t use() {
-    if (!active()) [[unlikely]] {
-      active_.store(true);
-    }
-    return failure.check();
-  }
+  Device(int index, const Options& options, Host& host);
 
   /// For synchronising calls: the failure of the device's work, if there is one.
   orError_t surface();
+
+  // --------------------------------------------------------------------------------------------------- memory
+
+  orError_t allocate(void** ptr, size_t size);
+  bool release(const void* ptr); ///< False if nothing starts there (any more).
+  orError_t info(size_t* free, size_t* total);
+
+  // Whether its kernels may be given memory of `peer`. Enabling and disabling are false if it is so already.
+  bool canAccess(const Device& peer) const;
+  bool enablePeer(const Device& peer);
+  bool disablePeer(const Device& peer);
 
   // -------------------------------------------------------------------------------------------------- streams
 
   uint64_t defaultStream(); ///< A handle; 0 if there are too many streams, as below.
   uint64_t createStream(int priority);
-  bool isDefault(uint64_t handle) const { return default_.load(std::memory_order_acquire) == handle; }
 
   /// Makes the handle invalid; false if `expected` is not the handle any more. Work already posted still runs.
   bool destroyStream(Stream& stream, uint64_t expected);
@@ -53,7 +53,7 @@ class Device {
   // ------------------------------------------------------------------------------------------------ posted work
 
   /// Posts a frame whose payload starts with the number of the stream. `expected` is the handle the caller was given.
-  /// @param end Receives the point behind it, if wanted. Its fence may still have to come: see ensureFence.
+  /// @param end Receives the point behind it, if wanted.
   template <class Payload>
   orError_t submit(
       Stream& stream,
@@ -71,23 +71,20 @@ class Device {
     payload.stream = lane->number;
     put(*lane, kind, {pieceOf(payload), more, most});
     if (end != nullptr) {
-      *end = {this, lane->number, lane->fenced + (lane->unfenced ? 1 : 0)};
+      *end = {this, lane->number, lane->end()};
     }
     return orSuccess;
   }
 
-  /// The point behind all work of the stream so far: posts a fence unless there is nothing behind the last one.
-  orError_t mark(Stream& stream, uint64_t expected, Point& point);
+  /// The point behind all work of the stream so far, with its fence.
+  orError_t endOf(Stream& stream, uint64_t expected, Point& end);
 
   /// The same, and has the event's time taken there. The event's latest version is set in the order of the fences.
   orError_t record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle);
 
-  /// Promises that the host will advance the stream's other fence: later work of the stream waits for that. Gives the
-  /// point before it.
-  orError_t promise(Stream& stream, uint64_t expected, Point& before, uint64_t& promised);
-
-  /// Sees to it that the fence of a point that submit() gave has been posted.
-  void ensureFence(const Point& point);
+  /// Later work of the stream waits until the host has advanced the stream's other fence to `value`, which this gives,
+  /// as well as the point before it.
+  orError_t waitForHost(Stream& stream, uint64_t expected, Point& before, uint64_t& value);
 
   // --------------------------------------------------------------------------------------------------- waiting
 
@@ -97,7 +94,8 @@ class Device {
   /// believed: the next call that waits or surfaces ends the executor.
   bool reached(uint32_t lane, uint64_t value) const;
 
-  /// Blocks until a point of this device is reached, its executor is lost, or it is reset.
+  /// Blocks until a point of this device is reached, its executor is lost, or it is reset. Posts the point's fence if
+  /// that is still to come.
   void wait(const Point& point);
 
   /// Has the executor begin now with what has been posted, instead of after a nap.
@@ -133,7 +131,7 @@ class Device {
   void lose();
 
   /// For tests: makes work take longer, in the executors to come too.
-  orError_t setDelay(const DelayFrame& delay);
+  void setDelay(int64_t kernelNs, int64_t copyNs);
 
   void reset();
 
@@ -147,11 +145,11 @@ class Device {
   orError_t admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint64_t expected, Lane*& lane);
   void put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces);
   uint64_t putFence(Lane& lane, uint32_t event = kNoEvent, uint64_t version = 0);
+  Point fencedEndOf(Lane& lane);
   orError_t start(std::unique_lock<std::mutex>& lock);
   void lost(const Executor& executor, orError_t error, const std::string& text);
   void readBoard();
   void interruptWaiters();
-  void forgetGates();
   DeviceBoard& board() const;
   std::atomic<uint32_t>& lostWord() const;
   uint64_t openStream(int priority);
@@ -159,9 +157,7 @@ class Device {
   orError_t startFailed(const std::string& text);
 
   Host& host_;
-  std::atomic<bool> active_{false};
   std::atomic<uint64_t> life_{0};
-  std::atomic<uint64_t> default_{0}; ///< A handle: after a reset it names nothing.
 
   std::array<std::atomic<uint64_t>, kMaxStreams> posted_{}; ///< Of each lane: the value of its last fence.
   mutable std::atomic<uint64_t> astray_{0}; ///< 1 + the lane of a fence that was found beyond that; 0: none.
@@ -173,7 +169,7 @@ class Device {
   std::shared_ptr<Executor> executor_;
   Descriptor memoryFile_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::vector<Point> visits_; ///< Of each lane the last.
+  Visits<Point> visits_;
 };
 
 } // namespace openreg::process

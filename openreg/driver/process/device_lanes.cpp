@@ -1,6 +1,4 @@
 // The lanes of a device: streams, and the work they are given.
-#include <algorithm>
-
 #include "device.h"
 #include "host.h"
 
@@ -8,11 +6,8 @@ namespace openreg::process {
 
 namespace {
 
-constexpr int kLeastPriority = 0;
-constexpr int kGreatestPriority = -1;
-
 orError_t invalid(uint64_t handle) {
-  return sim::invalidHandle("stream", "a stream", handle);
+  return invalidHandle("stream", "a stream", handle);
 }
 
 } // namespace
@@ -49,9 +44,7 @@ uint64_t Device::openStream(int priority) {
     return 0;
   }
   lane->owned = true;
-  stream->device.store(this, std::memory_order_release);
-  stream->lane.store(lane->number);
-  stream->priority.store(std::clamp(priority, kGreatestPriority, kLeastPriority));
+  stream->open(*this, lane->number, priority);
   return host_.streams.publish(*stream);
 }
 
@@ -70,7 +63,7 @@ uint64_t Device::defaultStream() {
   settled_.wait(lock, [this] { return !resetting_; });
   handle = default_.load(std::memory_order_acquire);
   if (host_.streams.find(handle) == nullptr) {
-    handle = openStream(kLeastPriority);
+    handle = openStream(0);
     default_.store(handle, std::memory_order_release);
   }
   return handle;
@@ -83,7 +76,7 @@ bool Device::destroyStream(Stream& stream, uint64_t expected) {
       return false;
     }
     stream.handle.store(0);
-    Lane& lane = *lanes_[stream.lane.load()];
+    Lane& lane = *lanes_[stream.lane()];
     lane.owned = false;
     if (lane.known && executor_ != nullptr) {
       if (lane.unfenced) {
@@ -108,14 +101,14 @@ orError_t Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint
       }
       continue; // The lock was given up: the stream may be gone.
     }
-    lane = lanes_[stream.lane.load(std::memory_order_relaxed)].get();
-    const uint64_t blocked = lane->window.blockedBy();
+    lane = lanes_[stream.lane()].get();
+    const uint64_t blocked = lane->blockedBy();
     if (blocked == 0) {
       break;
     }
     const Point point{this, lane->number, blocked};
     if (point.reached()) {
-      lane->window.advance();
+      lane->unblock();
       continue;
     }
     lock.unlock(); // Whoever only wants to look at or destroy the stream must not wait for room.
@@ -126,7 +119,7 @@ orError_t Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint
     }
   }
   if (!lane->known) {
-    const StreamFrame frame{.stream = lane->number, .priority = stream.priority.load()};
+    const StreamFrame frame{.stream = lane->number, .priority = stream.priority()};
     executor_->post(Kind::StreamCreate, {pieceOf(frame)});
     lane->known = true;
   }
@@ -136,11 +129,11 @@ orError_t Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint
 void Device::put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces) {
   executor_->post(kind, pieces);
   lane.unfenced = true;
-  uint64_t bytes = Window::kOverhead;
+  uint64_t bytes = Lane::kOverhead;
   for (const Piece piece : pieces) {
     bytes += piece.size();
   }
-  if (lane.window.add(bytes)) {
+  if (lane.add(bytes)) {
     putFence(lane);
   }
 }
@@ -153,8 +146,8 @@ uint64_t Device::putFence(Lane& lane, uint32_t event, uint64_t version) {
     return lane.fenced; // A reset is under way, which passes all fences at its end.
   }
   executor_->post(Kind::Fence, {pieceOf(frame)});
-  if (lane.window.add(Window::kOverhead)) {
-    lane.window.endPart(lane.fenced);
+  if (lane.add(Lane::kOverhead)) {
+    lane.endPart();
   }
   return lane.fenced;
 }

@@ -1,65 +1,55 @@
 // Points in the work of a device: fences, and waiting for them.
-#include <algorithm>
-
 #include "device.h"
 #include "host.h"
 
 namespace openreg::process {
 
-orError_t Device::mark(Stream& stream, uint64_t expected, Point& point) {
+Point Device::fencedEndOf(Lane& lane) {
+  return {this, lane.number, lane.unfenced ? putFence(lane) : lane.fenced};
+}
+
+orError_t Device::endOf(Stream& stream, uint64_t expected, Point& end) {
   const std::lock_guard lock(mutex_);
   if (stream.handle.load(std::memory_order_relaxed) != expected) {
-    return sim::invalidHandle("stream", "a stream", expected);
+    return invalidHandle("stream", "a stream", expected);
   }
-  Lane& lane = *lanes_[stream.lane.load()];
-  if (lane.unfenced) {
-    putFence(lane);
-  }
-  point = {this, lane.number, lane.fenced};
+  end = fencedEndOf(*lanes_[stream.lane()]);
   return orSuccess;
 }
 
 orError_t Device::record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle) {
   std::unique_lock lock(mutex_);
   if (stream.handle.load(std::memory_order_relaxed) != expected) {
-    return sim::invalidHandle("stream", "a stream", expected);
+    return invalidHandle("stream", "a stream", expected);
   }
-  Lane* lane = lanes_[stream.lane.load()].get();
+  Lane* lane = lanes_[stream.lane()].get();
   Event::Version version{.recorded = true, .point = {this, lane->number, lane->fenced}, .ns = 0};
   const bool idle = !lane->unfenced && (lane->fenced == 0 || version.point.reached());
   if (idle) {
-    version.ns = sim::nowNs(); // Everything before is done: the version is complete here and now.
+    version.ns = nowNs(); // Everything before is done: the version is complete here and now.
   } else if (event.timed()) {
     if (const orError_t error = admit(lock, stream, expected, lane)) {
       return error;
     }
     version.point.value = putFence(*lane, event.index, event.nextVersion());
-  } else if (lane->unfenced) {
-    version.point.value = putFence(*lane);
+  } else {
+    version.point = fencedEndOf(*lane);
   }
-  return event.record(eventHandle, version) ? orSuccess : sim::invalidHandle("event", "an event", eventHandle);
+  return event.set(eventHandle, version) ? orSuccess : invalidHandle("event", "an event", eventHandle);
 }
 
-orError_t Device::promise(Stream& stream, uint64_t expected, Point& before, uint64_t& promised) {
+orError_t Device::waitForHost(Stream& stream, uint64_t expected, Point& before, uint64_t& value) {
   std::unique_lock lock(mutex_);
   Lane* lane = nullptr;
   if (const orError_t error = admit(lock, stream, expected, lane)) {
     return error;
   }
-  before = {this, lane->number, lane->unfenced ? putFence(*lane) : lane->fenced};
-  promised = ++lane->hostFenced;
+  before = fencedEndOf(*lane);
+  value = ++lane->hostFenced;
   const WaitFrame frame{
-      .stream = lane->number, .ofDevice = index, .ofStream = lane->number, .kind = FenceKind::Host, .value = promised};
+      .stream = lane->number, .ofDevice = index, .ofStream = lane->number, .kind = FenceKind::Host, .value = value};
   put(*lane, Kind::Wait, {pieceOf(frame)});
   return orSuccess;
-}
-
-void Device::ensureFence(const Point& point) {
-  const std::lock_guard lock(mutex_);
-  Lane& lane = *lanes_[point.lane];
-  if (lane.unfenced && lane.fenced < point.value) {
-    putFence(lane);
-  }
 }
 
 void Device::hurry(uint32_t lane) {
@@ -73,18 +63,24 @@ void Device::wait(const Point& point) {
   if (reached(point.lane, point.value)) {
     return;
   }
+  {
+    const std::lock_guard lock(mutex_);
+    if (Lane& lane = *lanes_[point.lane]; lane.fenced < point.value) {
+      (void)fencedEndOf(lane);
+    }
+  }
   hurry(point.lane);
   Board& all = host_.shared().board();
   const std::atomic<uint32_t>& gone = all.host.lost[index];
   const int64_t deadlineNs = host_.settings.deadlineNs;
-  int64_t asked = sim::nowNs();
+  int64_t asked = nowNs();
   const bool there = fence(point.lane).wait(point.value, deadlineNs, all.host.sleepers[index], [&] {
-    if (gone.load() == 0 && sim::nowNs() - asked >= deadlineNs) {
+    if (gone.load() == 0 && nowNs() - asked >= deadlineNs) {
       if (const auto executor = running()) {
         executor->ping(); // Work may take as long as it likes; but is there still somebody who does it?
         hurry(point.lane);
       }
-      asked = sim::nowNs();
+      asked = nowNs();
     }
     return gone.load() != 0;
   });
@@ -99,11 +95,8 @@ void Device::drain() {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& lane : lanes_) {
-      if (lane->unfenced) {
-        putFence(*lane);
-      }
-      if (const Point point{this, lane->number, lane->fenced}; lane->fenced != 0 && !point.reached()) {
-        points.push_back(point);
+      if (const Point end = fencedEndOf(*lane); end.value != 0 && !end.reached()) {
+        points.push_back(end);
       }
     }
   }
@@ -114,24 +107,17 @@ void Device::drain() {
 
 void Device::noteVisit(const Point& end) {
   const std::lock_guard lock(mutex_);
-  Point last = end;
-  std::erase_if(visits_, [&](const Point& visit) {
-    const bool same = visit.device == end.device && visit.lane == end.lane;
-    last.value = same ? std::max(last.value, visit.value) : last.value;
-    return same || visit.reached();
-  });
-  visits_.push_back(last);
+  visits_.note(end);
 }
 
 void Device::awaitVisitors() {
   std::vector<Point> visits;
   {
     const std::lock_guard lock(mutex_);
-    visits = visits_;
+    visits = visits_.points();
   }
   for (const Point& visit : visits) {
-    visit.device->ensureFence(visit);
-    visit.device->wait(visit); // Also until that device is lost: then nobody is left who uses the memory.
+    visit.wait(); // Also until that device is lost: then nobody is left who uses the memory.
   }
 }
 

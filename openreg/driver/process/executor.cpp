@@ -40,11 +40,11 @@ uint64_t Executor::put(const Header& header, std::initializer_list<Piece> pieces
     return 0;
   }
   // A full ring empties quickly, as the executor never waits for a stream; if not, it hangs.
-  const int64_t start = sim::nowNs();
+  const int64_t start = nowNs();
   bool late = false;
   bool doorbell = false;
   const uint64_t number = ring_->put(header, pieces, urgency, doorbell, plan_.deadlineNs, [&] {
-    late = sim::nowNs() - start >= plan_.deadlineNs;
+    late = nowNs() - start >= plan_.deadlineNs;
     return late || ended();
   });
   if (number == 0 && ring_->impossible()) {
@@ -59,10 +59,10 @@ uint64_t Executor::put(const Header& header, std::initializer_list<Piece> pieces
 }
 
 bool Executor::takesFrames() {
-  const int64_t end = sim::nowNs() + plan_.deadlineNs;
+  const int64_t end = nowNs() + plan_.deadlineNs;
   post(Kind::Nudge, {pieceOf(StreamFrame{.stream = kMaxStreams})}, Urgency::Now); // Of no stream: means nothing.
   return channel().ring.taken.wait(ring_->written(), plan_.deadlineNs, channel().ring.sleepers, [&] {
-    return ended() || sim::nowNs() >= end;
+    return ended() || nowNs() >= end;
   }) && !ended();
 }
 
@@ -79,7 +79,7 @@ orError_t Executor::hang(Kind kind, uint64_t number) {
 // LITERALINCLUDE START: EXECUTOR REQUEST
 orError_t Executor::request(Kind kind, std::initializer_list<Piece> pieces, void* answer, size_t answerBytes) {
   const std::lock_guard lock(requests_);
-  const int64_t deadline = sim::nowNs() + plan_.deadlineNs;
+  const int64_t deadline = nowNs() + plan_.deadlineNs;
   Header header;
   header.kind = static_cast<uint16_t>(kind);
   header.flags = kWantsAnswer;
@@ -88,10 +88,9 @@ orError_t Executor::request(Kind kind, std::initializer_list<Piece> pieces, void
   Fence& answered = channel().answered;
   bool came = false;
   do {
-    const int64_t end = sim::nowNs() + plan_.deadlineNs;
-    came = number != 0 && answered.wait(number, plan_.deadlineNs, channel().ring.sleepers, [&] {
-      return ended() || sim::nowNs() >= end;
-    });
+    const int64_t end = nowNs() + plan_.deadlineNs;
+    came = number != 0 &&
+           answered.wait(number, plan_.deadlineNs, channel().ring.sleepers, [&] { return ended() || nowNs() >= end; });
     // A module loads for as long as it likes, beside the frames.
   } while (!came && number != 0 && kind == Kind::ModuleLoad && takesFrames());
   if (!came) {

@@ -11,8 +11,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "common/threads.h"
 #include "executor.h"
-#include "sim/threads.h"
 #include "wire/text.h"
 
 namespace openreg::process {
@@ -81,7 +81,7 @@ std::shared_ptr<Executor> Executor::start(const ExecutorPlan& plan, OnLost onLos
     self->watch(onLost);
     self.reset();
   };
-  sim::startThread("or-executor", body, [released] { released->set_value(); });
+  startThread("or-executor", body, [released] { released->set_value(); });
   std::unique_lock lock(it->mutex_);
   it->changed_.wait(lock, [&] { return it->started_ || it->left_; });
   if (!it->started_) {

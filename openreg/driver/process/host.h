@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "common/objects.h"
+#include "copy.h"
 #include "device.h"
 #include "objects.h"
 #include "peers.h"
 #include "pinned.h"
 #include "settings.h"
-#include "sim/handle.h"
-#include "sim/module.h"
 #include "wire/board.h"
 #include "wire/shared_memory.h"
 
@@ -31,19 +31,17 @@ struct Shared {
   Board& board() const { return *boardView.as<Board>(); }
 };
 
-struct Host {
+struct Host : Objects<Device, Stream, Event, Module, Kernel> {
+  using Place = process::Place;
+
   explicit Host(const Settings& settings);
 
   const Settings settings;
-  sim::HandleTable<Stream, sim::HandleKind::Stream, 16 * 1024> streams;
-  sim::HandleTable<Event, sim::HandleKind::Event, 1024 * 1024> events;
-  sim::HandleTable<Module, sim::HandleKind::Module, sim::kMaxModules> modules;
-  sim::HandleTable<Kernel, sim::HandleKind::Kernel, 64 * 1024> kernels;
-  sim::HandleTable<Gate, sim::HandleKind::Gate, kMaxGates> gates;
-  std::mutex modulesMutex;
-  std::set<std::string> kernelNames; ///< All that there ever were. Guarded by modulesMutex.
   Peers peers;
-  std::vector<std::unique_ptr<Device>> devices;
+
+  /// The one of this process, made at the first call; throws std::invalid_argument as long as the environment is not
+  /// understood. Never destroyed, as threads may be in a call while the process ends.
+  static Host& instance();
 
   /// Throws std::system_error if the machine cannot give it.
   Shared& shared();
@@ -54,21 +52,20 @@ struct Host {
   /// A function of the host has returned, or will not be called: who waits for it may go on.
   void advanceHostFence(int device, uint32_t lane, uint64_t value);
 
-  Device& device(int index) const { return *devices[static_cast<size_t>(index)]; }
+  Pinned& pinned() { return shared().pinned; }
+  Pinned* pinnedIfAny() const;
 
-  /// The device that has, or had before a reset, that address; null if it is no device memory.
-  Device* deviceOf(const void* ptr) const;
-
-  /// The device is reset: its streams, events, modules and kernels are gone.
-  void invalidateHandles(Device& device);
+  orError_t loadModule(orModule_t* module, const char* name, Device& device);
+  orError_t getKernel(orKernel_t* kernel, orModule_t module, const char* name);
 
  private:
+  std::set<std::string> kernelNames_; ///< All that there ever were. Guarded by modulesMutex.
   std::mutex sharing_;
   std::atomic<Shared*> shared_{nullptr};
 };
 
-/// The one of this process, made at the first call; throws std::invalid_argument as long as the environment is not
-/// understood. Never destroyed, as threads may be in a call while the process ends.
-Host& host();
+inline Host& host() {
+  return Host::instance();
+}
 
 } // namespace openreg::process

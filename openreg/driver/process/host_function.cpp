@@ -6,8 +6,8 @@
 #include <deque>
 #include <map>
 
+#include "common/threads.h"
 #include "host.h"
-#include "sim/threads.h"
 
 namespace openreg::process {
 
@@ -17,15 +17,15 @@ namespace {
 struct Call {
   orHostFn_t function;
   void* userData;
-  uint64_t life;         ///< Of the device.
-  Point before{};        ///< What it waits for.
-  uint64_t promised = 0; ///< What the lane's host fence becomes after it.
-  bool ready = false;    ///< Whether that has been agreed with the executor.
+  uint64_t life;      ///< Of the device.
+  Point before{};     ///< What it waits for.
+  uint64_t fence = 0; ///< What the lane's host fence becomes after it.
+  bool ready = false; ///< Whether that has been agreed with the executor.
 };
 
 /// The functions of one lane.
 struct LaneCalls {
-  std::mutex order;       ///< Held from add() to the promise, so that both have one order. May be held for long.
+  std::mutex order; ///< Held from add() until the frame is posted, so that both have one order. May be held for long.
   std::deque<Call> calls; ///< Those that have not returned, the oldest first. Guarded by mutex(), and so is the rest.
   bool working = false;   ///< Whether they have a thread.
   std::condition_variable changed; ///< The newest is ready, or gone.
@@ -77,7 +77,7 @@ void run(const Call& call) {
     --running().count[static_cast<size_t>(device.index)];
     running().changed.notify_all();
   }
-  host().advanceHostFence(device.index, call.before.lane, call.promised);
+  host().advanceHostFence(device.index, call.before.lane, call.fence);
 }
 
 /// Calls what is there, and ends when nothing is left; the next call starts another thread.
@@ -97,13 +97,13 @@ void work(LaneCalls& lane) {
   }
 }
 
-/// Adds a call that is not ready. What the host may lack, memory and a thread, comes before anything is promised.
+/// Adds a call that is not ready. What the host may lack, memory and a thread, comes before anything is posted.
 void add(LaneCalls& lane, const Call& call) {
   const std::lock_guard lock(mutex());
   lane.calls.push_back(call);
   if (!lane.working) {
     try {
-      sim::startThread("or-function", [&lane] { work(lane); });
+      startThread("or-function", [&lane] { work(lane); });
     } catch (...) {
       lane.calls.pop_back();
       throw;
@@ -126,14 +126,14 @@ void settle(LaneCalls& lane, const Call& call) {
 } // namespace
 
 orError_t queueHostFunction(Stream& stream, uint64_t expected, orHostFn_t function, void* userData) {
-  Device& device = *stream.device.load(std::memory_order_acquire);
-  LaneCalls& lane = laneCalls(device, stream.lane.load());
+  Device& device = stream.device();
+  LaneCalls& lane = laneCalls(device, stream.lane());
   const std::lock_guard order(lane.order);
   Call call{function, userData, device.life()};
   add(lane, call);
   orError_t error = orSuccess;
   try {
-    error = device.promise(stream, expected, call.before, call.promised);
+    error = device.waitForHost(stream, expected, call.before, call.fence);
   } catch (...) {
     settle(lane, call);
     throw;

@@ -1,21 +1,62 @@
-// What handles of this driver name. As in the simulator, objects are made once and then reused (sim/handle.h).
+// What handles of this driver name. Objects are made once and then reused (common/handle.h).
 #pragma once
 
-#include <atomic>
-#include <mutex>
-#include <string>
-
-#include "sim/handle.h"
+#include "common/event.h"
+#include "common/handle.h"
+#include "openreg.h"
 
 namespace openreg::process {
 
 class Device;
+class Event;
+struct Host;
+struct Kernel;
+struct Place;
 
 /// A stream: a lane of its device, for as long as it has an owner.
-struct Stream : sim::Handled {
-  std::atomic<Device*> device{nullptr};
-  std::atomic<uint32_t> lane{0};
-  std::atomic<int> priority{0};
+class Stream : public Handled {
+ public:
+  Device& device() const { return *device_.load(std::memory_order_acquire); }
+  uint32_t lane() const { return lane_.load(std::memory_order_relaxed); }
+  int priority() const { return priority_.load(std::memory_order_relaxed); }
+
+  /// For an owner. It has no handle until it is published.
+  void open(Device& device, uint32_t lane, int priority) {
+    device_.store(&device, std::memory_order_release);
+    lane_.store(lane);
+    priority_.store(priority);
+  }
+
+  /// Makes the handle invalid; false if `expected` is not the handle any more. Work already posted still runs.
+  bool close(uint64_t expected);
+
+  // The work of openreg.h (stream_work.cpp). `expected` is the handle the caller was given: so work never ends up in a
+  // stream with a new owner.
+  orError_t queueWait(uint64_t expected, Event& event);
+  orError_t queueHostFunction(uint64_t expected, orHostFn_t function, void* userData);
+  orError_t queueCopy(uint64_t expected, const Place& dst, const Place& src, size_t size, Device* other);
+  orError_t queueFill(uint64_t expected, const Place& dst, int value, size_t size);
+  orError_t queueLaunch(
+      uint64_t expected,
+      const Kernel& kernel,
+      const void* args,
+      size_t argsSize,
+      const orPointerArg* pointers,
+      size_t pointerCount);
+
+  /// Waits for the stream, and for the copy if it is not done by then.
+  orError_t copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size);
+
+  /// Whether all work is done.
+  orError_t poll(uint64_t expected, bool& idle);
+
+  /// Blocks until all work submitted so far is done, or the device is lost.
+  orError_t synchronize(uint64_t expected);
+
+ private:
+  std::atomic<Device*> device_{nullptr};
+  std::atomic<uint32_t> lane_{0};
+  std::atomic<int> priority_{0};
 };
 
 /// A point in the work of a lane: reached when the lane's fence is.
@@ -25,62 +66,73 @@ struct Point {
   uint64_t value = 0;
 
   bool reached() const;
+  bool poll() const { return reached(); }
+
+  /// Blocks until it is reached, its device lost or reset.
+  void wait() const;
+
+  bool isOfStream(const Point& other) const { return device == other.device && lane == other.lane; }
+  uint64_t order() const { return value; }
 };
 
 /// An event: the point at which it was recorded last.
-class Event : public sim::Handled {
+class Event : public EventBase<Event, Host, Device> {
  public:
-  uint64_t open(Device& device, bool timed); ///< Returns the handle.
-
-  /// Makes the handle invalid; false if `expected` is not the handle any more.
-  bool close(uint64_t expected);
-
-  Device& device() const { return *device_.load(std::memory_order_acquire); }
-  bool timed() const { return timed_.load(std::memory_order_relaxed); }
-
   /// What was recorded last.
   struct Version {
     bool recorded = false;
     Point point;
     int64_t ns = 0; ///< The time, if it was known when it was recorded; else 0, and the executor has it.
   };
-  Version latest();
+
+  /// What orEventElapsedTime needs.
+  struct Stamp {
+    bool recorded = false;
+    bool complete = false;
+    int64_t ns = 0;
+  };
+
+  Point latest() { return version().point; }
+  Stamp stamp();
+
+  /// Asks the executor for the time of a stamp that is complete, unless it is known.
+  orError_t readTime(Stamp& stamp);
+
+  /// Makes a new version on `stream`.
+  orError_t record(uint64_t expected, Stream& stream, uint64_t streamHandle);
 
   /// The number of the next version. They only grow, from owner to owner too: the executor tells old times by them.
   uint64_t nextVersion() { return versions_.fetch_add(1) + 1; }
 
   /// Makes `version` the latest; false if `expected` is not the handle any more.
-  bool record(uint64_t expected, const Version& version);
+  bool set(uint64_t expected, const Version& version);
+
+  /// See EventBase.
+  void forget() { latest_ = {}; }
 
  private:
-  std::mutex mutex_;
-  std::atomic<Device*> device_{nullptr};
-  std::atomic<bool> timed_{true};
+  Version version();
+
   std::atomic<uint64_t> versions_{0};
   Version latest_;
 };
 
 /// A module that an executor has loaded.
-struct Module : sim::Handled {
+struct Module : Handled {
   std::atomic<Device*> device{nullptr};
   uint64_t remote = 0; ///< The executor's handle. Guarded by the host's modulesMutex.
 };
 
 /// A kernel of such a module. Written before the handle is published; atomic, as who launches has no lock, and a reset
 /// may give the object to another kernel meanwhile. (Then the stream is gone, too, and nothing is launched.)
-struct Kernel : sim::Handled {
+struct Kernel : Handled {
   std::atomic<Device*> device{nullptr};
-  std::atomic<const char*> name{nullptr}; ///< Lives as long as the host.
+  std::atomic<const char*> text{nullptr}; ///< Its name. Lives as long as the host.
   std::atomic<uint64_t> remote{0};
-  std::atomic<size_t> minArgsSize{0};
-};
+  std::atomic<size_t> fewest{0}; ///< Argument bytes.
 
-/// A gate of openreg_sim.h. Executors see its place on the board.
-struct Gate : sim::Handled {
-  std::mutex mutex;
-  std::string name; ///< Guarded by the mutex, as what follows.
-  int64_t deadlineNs = 0;
-  bool open = false;
+  const char* name() const { return text.load(); }
+  size_t minArgsSize() const { return fewest.load(); }
 };
 
 } // namespace openreg::process

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 #include "host.h"
 
@@ -74,9 +75,8 @@ bool Pinned::release(void* ptr) {
     block->second.leaving = true;
     leaving = block->second;
   }
-  for (const Point& use : leaving.uses) {
-    use.device->ensureFence(use);
-    use.device->wait(use);
+  for (const Point& use : leaving.uses.points()) {
+    use.wait();
   }
   const RangeFrame pages{
       static_cast<uint64_t>(static_cast<const char*>(ptr) - view_.begin()), wholePages(leaving.size)};
@@ -105,11 +105,11 @@ Pinned::Blocks::const_iterator Pinned::blockOf(const void* ptr, size_t size) con
     return blocks_.end();
   }
   const auto block = std::prev(next);
-  const bool inside = sim::Block{block->first, block->second.size}.holds(ptr, size) && !block->second.leaving;
+  const bool inside = Block{block->first, block->second.size}.holds(ptr, size) && !block->second.leaving;
   return inside ? block : blocks_.end();
 }
 
-std::optional<Pinned::Found> Pinned::find(const void* ptr) const {
+std::optional<PinnedBlock> Pinned::find(const void* ptr) const {
   if (!covers(ptr)) {
     return std::nullopt;
   }
@@ -118,7 +118,7 @@ std::optional<Pinned::Found> Pinned::find(const void* ptr) const {
   if (block == blocks_.end()) {
     return std::nullopt;
   }
-  return Found{{block->first, block->second.size}, block->second.device};
+  return PinnedBlock{block->first, block->second.size, block->second.device};
 }
 
 std::optional<uint64_t> Pinned::offsetOf(const void* ptr, size_t size) const {
@@ -158,17 +158,33 @@ orError_t Pinned::open(const void* ptr, Device& device) {
   return orSuccess;
 }
 
+Pinned::Bounce::Bounce(Pinned& from, int device) : from_(from), device_(device) {
+  {
+    const std::lock_guard lock(from_.mutex_);
+    if (auto& spare = from_.spare_[static_cast<size_t>(device)]; !spare.empty()) {
+      bytes_ = spare.back();
+      spare.pop_back();
+      return;
+    }
+  }
+  bytes_ = static_cast<char*>(from_.allocate(kInFlight * kCopyChunk, device));
+  if (bytes_ == nullptr) {
+    throw std::bad_alloc();
+  }
+}
+
+Pinned::Bounce::~Bounce() {
+  const std::lock_guard lock(from_.mutex_);
+  from_.spare_[static_cast<size_t>(device_)].push_back(bytes_);
+}
+
 void Pinned::addUse(const void* ptr, const Point& point) {
   const std::lock_guard lock(mutex_);
   const auto found = blockOf(ptr, 0);
   if (found == blocks_.end()) {
     return; // Freed meanwhile, which the program should not have done; its pages stay mapped in the executor.
   }
-  auto& uses = blocks_.find(found->first)->second.uses;
-  std::erase_if(uses, [&](const Point& use) {
-    return use.reached() || (use.device == point.device && use.lane == point.lane); // The later one implies it.
-  });
-  uses.push_back(point);
+  blocks_.find(found->first)->second.uses.note(point);
 }
 
 } // namespace openreg::process

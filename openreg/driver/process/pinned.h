@@ -7,14 +7,17 @@
 #include <optional>
 #include <vector>
 
+#include "common/arena.h"
+#include "common/memory.h"
+#include "common/visits.h"
 #include "objects.h"
 #include "openreg.h"
-#include "sim/arena.h"
-#include "sim/memory.h"
-#include "wire/protocol.h"
+#include "wire/channel.h"
 #include "wire/shared_memory.h"
 
 namespace openreg::process {
+
+constexpr size_t kInFlight = 4; ///< Chunks of one copy: one side fills the next while the other empties the last.
 
 /// Pinning means: the device can reach it by itself. Here an executor copies from and to these pages without the host,
 /// and a copy names them by their offset in the range. It maps a block when the first copy needs it: what it has not
@@ -23,11 +26,6 @@ namespace openreg::process {
 class Pinned {
  public:
   Pinned();
-
-  struct Found {
-    sim::Block block;
-    int device = -1; ///< Current when it was allocated.
-  };
 
   int descriptor() const { return memory_.number(); }
   size_t bytes() const { return view_.bytes(); }
@@ -39,13 +37,29 @@ class Pinned {
   bool release(void* ptr);
 
   /// The block in which `ptr` lies.
-  std::optional<Found> find(const void* ptr) const;
+  std::optional<PinnedBlock> find(const void* ptr) const;
 
   /// Whether [ptr, ptr + size) lies in one block; if so, its offset in the range.
   std::optional<uint64_t> offsetOf(const void* ptr, size_t size) const;
 
   /// Sees to it that the executor of `device` has the block mapped in which `ptr` lies.
   orError_t open(const void* ptr, Device& device);
+
+  /// Memory through which an executor copies what it cannot reach, for one copy; the next one of the device gets the
+  /// same. Not another device's: what one executor has mapped, another cannot read.
+  class Bounce {
+   public:
+    Bounce(Pinned& from, int device); ///< Throws std::bad_alloc.
+    ~Bounce();
+    Bounce(const Bounce&) = delete;
+    Bounce& operator=(const Bounce&) = delete;
+    char* bytes() const { return bytes_; }
+
+   private:
+    Pinned& from_;
+    const int device_;
+    char* bytes_ = nullptr;
+  };
 
   /// A queued copy uses the block in which `ptr` lies; it is done at `point`.
   void addUse(const void* ptr, const Point& point);
@@ -55,8 +69,8 @@ class Pinned {
     size_t size;
     int device;
     std::array<uint64_t, kMaxDevices> openIn{}; ///< 1 + the life of each device whose executor has it mapped; or 0.
-    std::vector<Point> uses;                    ///< Only those that may be under way.
-    bool leaving = false;                       ///< Somebody waits to free it: a second free finds it gone.
+    Visits<Point> uses;
+    bool leaving = false; ///< Somebody waits to free it: a second free finds it gone.
   };
   using Blocks = std::map<const char*, Entry>;
 
@@ -67,8 +81,9 @@ class Pinned {
   Descriptor memory_;
   View view_; ///< Without access but where something is allocated.
   mutable std::mutex mutex_;
-  sim::Arena arena_;
+  Arena arena_;
   Blocks blocks_;
+  std::array<std::vector<char*>, kMaxDevices> spare_; ///< For Bounce, by device.
 };
 
 } // namespace openreg::process

@@ -34,7 +34,7 @@ void RingWriter::write(Header header, std::initializer_list<Piece> pieces) {
 
 // LITERALINCLUDE START: RING PUBLISH
 bool RingWriter::publish(Urgency urgency) {
-  ring_.writerCpu.store(sim::currentCpu(), std::memory_order_relaxed);
+  ring_.writerCpu.store(currentCpu(), std::memory_order_relaxed);
   ring_.written.store(written_); // Sequentially consistent, as the reader's side: one of the two sees the other.
   const Rest rest = ring_.rest.load();
   if (rest == Rest::Awake || (rest == Rest::Napping && urgency == Urgency::Soon)) {

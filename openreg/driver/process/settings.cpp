@@ -66,7 +66,7 @@ void parseItem(Settings& settings, std::string_view item) {
 Settings readSettings() {
   Settings settings;
   settings.deviceText = variable("OPENREG_SIM");
-  settings.devices = sim::parseOptions(settings.deviceText);
+  settings.devices = parseOptions(settings.deviceText);
   settings.interpreter = "python3";
   const std::string text = variable("OPENREG_PROCESS");
   for (std::string_view rest = text; !rest.empty();) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/options.h"
+#include "common/options.h"
 
 namespace openreg::process {
 
@@ -17,7 +17,7 @@ namespace openreg::process {
 /// | `python`   | the interpreter that runs the one in Python                         | `python3`, found in PATH      |
 /// | `deadline` | how long an executor may leave a request unanswered: `ms` or `s`    | 30s                           |
 struct Settings {
-  sim::Options devices;
+  Options devices;
   std::string deviceText; ///< OPENREG_SIM itself, for the executors.
   std::string executor;
   std::string interpreter; ///< Runs `executor`; "" if that is a program itself.

@@ -1,11 +1,11 @@
-// A bell rung when something rare happens (a gate opens, a device fails): all who wait look at their condition anew.
+// A bell rung when something rare happens (a device fails, a stream ends): all who wait look at their condition anew.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 
-#include "platform.h"
+#include "common/platform.h"
 
 namespace openreg::sim {
 

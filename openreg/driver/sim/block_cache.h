@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "memory.h"
+#include "common/memory.h"
 
 namespace openreg::sim {
 

@@ -4,59 +4,24 @@
 #include <cstring>
 #include <utility>
 
-#include "openreg_driver.h"
 #include "simulator.h"
-#include "stale.h"
 
 namespace openreg::sim {
 
-orError_t resolve(Place& place, const char* argument, const void* ptr, size_t size, Want want, const Device& device) {
-  if (size == 0) {
-    return orSuccess;
+bool Place::resolveDevice(const void* ptr, size_t size, const Device& device) {
+  auto found = device.memory.span(ptr, size);
+  if (!found) {
+    return false;
   }
-  const Device* owner = simulator().deviceOf(ptr);
-  place.onDevice = owner != nullptr;
-  if (owner == nullptr) {
-    if (want == Want::Device) {
-      return orDriverError(
-          orErrorInvalidValue, "argument '%s' is %p, which is not device memory; expected memory of device %d",
-          argument, ptr, device.index);
-    }
-    place.bytes = const_cast<char*>(static_cast<const char*>(ptr));
-    place.pinned = simulator().pinned.use(ptr, size, device);
-    if (!place.pinned) {
-      if (const auto block = simulator().pinned.find(ptr)) {
-        return orDriverError(
-            orErrorInvalidValue,
-            "argument '%s' is %p in pinned memory of %zu bytes; expected all %zu bytes of the copy to lie in it",
-            argument, ptr, block->first.size, size);
-      }
-    }
-    return orSuccess;
-  }
-  if (owner->memory.stale(ptr)) {
-    return stalePointer(argument, ptr, owner->index);
-  }
-  if (want == Want::Host) {
-    return orDriverError(
-        orErrorInvalidValue, "argument '%s' is %p, which is memory of device %d; expected host memory", argument, ptr,
-        owner->index);
-  }
-  if (owner != &device) {
-    return orDriverError(
-        orErrorInvalidValue, "argument '%s' is %p, which is memory of device %d; expected memory of device %d",
-        argument, ptr, owner->index, device.index);
-  }
-  auto span = owner->memory.span(ptr, size);
-  if (!span) {
-    return orDriverError(
-        orErrorInvalidValue,
-        "argument '%s' is %p; expected all %zu bytes from there to lie in one live allocation of device %d", argument,
-        ptr, size, device.index);
-  }
-  place.span = std::move(*span);
-  place.bytes = place.span.bytes;
-  return orSuccess;
+  span = std::move(*found);
+  bytes = span.bytes;
+  return true;
+}
+
+bool Place::resolveHost(const void* ptr, size_t size, const Device& device) {
+  bytes = const_cast<char*>(static_cast<const char*>(ptr));
+  pinned = simulator().pinned().use(ptr, size, device);
+  return pinned || !simulator().pinned().find(ptr);
 }
 
 CopyCommand::CopyCommand(Place&& dst, Place&& src, size_t size)

@@ -4,9 +4,8 @@
 #include <cstddef>
 
 #include "command.h"
-#include "openreg.h"
+#include "common/space.h"
 #include "pinned.h"
-#include "space.h"
 
 namespace openreg::sim {
 
@@ -17,18 +16,12 @@ struct Place {
   Span span;             ///< Of device memory.
   char* bytes = nullptr; ///< Where to read or write.
   Pinned::Use pinned;    ///< Of pinned memory.
-  bool onDevice = false;
+
+  // See common/copy_calls.h.
+  bool resolveDevice(const void* ptr, size_t size, const Device& device);
+  bool resolveHost(const void* ptr, size_t size, const Device& device);
+  bool mayBeQueued() const { return span.space != nullptr || pinned; }
 };
-
-/// Which kind of memory an end must be.
-enum class Want { Device, Host, Either };
-
-/// Finds the bytes behind a pointer of a copy.
-/// @param place Receives them.
-/// @param argument Name of the argument, for the message.
-/// @param device The device whose memory it must be if it is device memory.
-/// @return orErrorInvalidValue with what came and what was expected. Nothing is looked at if `size` is 0.
-orError_t resolve(Place& place, const char* argument, const void* ptr, size_t size, Want want, const Device& device);
 
 class CopyCommand final : public Command {
  public:

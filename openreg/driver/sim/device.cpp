@@ -14,8 +14,23 @@ constexpr size_t kMaxStreamsPerDevice = 1024;
 }
 
 Device::Device(int index, const Options& options)
-    : index(index), memory(index, options.memory, options.check), kernelDelayNs(options.kernelDelayNs),
-      copyDelayNs(options.copyDelayNs) {}
+    : DeviceBase(index, options), kernelDelayNs(options.kernelDelayNs), copyDelayNs(options.copyDelayNs) {}
+
+orError_t Device::allocate(void** ptr, size_t size) {
+  *ptr = memory.allocate(size);
+  if (*ptr == nullptr) {
+    return orDriverError(
+        orErrorMemoryAllocation, "argument 'size' is %zu bytes; device %d has %zu bytes free of %zu in total", size,
+        index, memory.free(), memory.total());
+  }
+  return orSuccess;
+}
+
+orError_t Device::info(size_t* free, size_t* total) const {
+  *free = memory.free();
+  *total = memory.total();
+  return orSuccess;
+}
 
 uint64_t Device::defaultStream() {
   uint64_t handle = default_.load(std::memory_order_acquire);
@@ -26,7 +41,7 @@ uint64_t Device::defaultStream() {
   const std::lock_guard lock(making);
   handle = default_.load(std::memory_order_acquire);
   if (simulator().streams.find(handle) == nullptr) {
-    handle = createStream(kLeastPriority);
+    handle = createStream(0);
     default_.store(handle, std::memory_order_release);
   }
   return handle;
@@ -52,45 +67,41 @@ void Device::forget(Stream& stream) {
 }
 
 void Device::drain() {
-  std::vector<std::pair<Stream*, Position>> waits;
+  std::vector<Point> waits;
   {
     const std::lock_guard lock(mutex_);
     for (Stream* stream : streams_) {
-      if (const Position end = stream->submitted(); !stream->reached(end)) {
-        waits.emplace_back(stream, end);
+      if (const Point end{stream, stream->submitted()}; !end.reached()) {
+        waits.push_back(end);
       }
     }
   }
-  for (const auto& [stream, end] : waits) {
+  for (const Point& end : waits) {
     // Good even if the stream is destroyed and has a new owner meanwhile: positions only grow.
-    stream->wait(end, [this] { return failure.lost().load(); });
+    end.stream->wait(end.position, [this] { return failure.lost().load(); });
   }
 }
 
-void Device::noteVisit(Stream& stream, Position end) {
+void Device::noteVisit(const Point& end) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(visits_, [&](const auto& visit) {
-    end = visit.first == &stream ? std::max(end, visit.second) : end;
-    return visit.first == &stream || visit.first->reached(visit.second);
-  });
-  visits_.emplace_back(&stream, end);
+  visits_.note(end);
 }
 
 void Device::awaitVisitors() {
-  std::vector<std::pair<Stream*, Position>> visits;
+  std::vector<Point> visits;
   {
     const std::lock_guard lock(mutex_);
-    visits = visits_;
+    visits = visits_.points();
   }
-  for (const auto& [stream, end] : visits) {
-    stream->wait(end);
+  for (const Point& visit : visits) {
+    visit.stream->wait(visit.position);
   }
 }
 
 void Device::releaseWaiters() {
   simulator().bell.ring();
   simulator().streams.forEach([](Stream& stream) { stream.interruptWaiters(); });
-  simulator().pinned.interruptWaiters();
+  simulator().pinned().interruptWaiters();
 }
 
 void Device::fail(orError_t error, const std::string& message) {

@@ -1,8 +1,9 @@
 // Events.
 #include "event.h"
 
+#include "common/lookup.h"
+#include "common/pause.h"
 #include "device.h"
-#include "lookup.h"
 #include "simulator.h"
 #include "stream.h"
 
@@ -24,39 +25,19 @@ class StampCommand final : public Command {
 
 } // namespace
 
-bool Event::Version::complete() const {
-  return source == nullptr || source->reached(position);
-}
-
-uint64_t Event::open(Device& device, unsigned int flags) {
-  const std::lock_guard lock(mutex_);
-  device_.store(&device, std::memory_order_release);
-  timed_.store((flags & orEventDisableTiming) == 0, std::memory_order_relaxed);
+void Event::forget() {
   latest_ = {};
   latestNumber_ = stampedNumber_ = numbersGiven_;
-  return simulator().events.publish(*this);
 }
 
-bool Event::close(uint64_t expected) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (expected == 0 || handle.load() != expected) {
-      return false;
-    }
-    handle.store(0);
-  }
-  simulator().events.release(*this);
-  return true;
-}
-
-Event::Version Event::latest() {
+Point Event::latest() {
   const std::lock_guard lock(mutex_);
   return latest_;
 }
 
 Event::Stamp Event::stamp() {
   const std::lock_guard lock(mutex_);
-  return {latest_.source != nullptr, latest_.complete() && stampedNumber_ >= latestNumber_, stampNs_};
+  return {latest_.stream != nullptr, latest_.reached() && stampedNumber_ >= latestNumber_, stampNs_};
 }
 
 orError_t Event::record(uint64_t expected, Stream& stream, uint64_t streamHandle) {
@@ -73,14 +54,17 @@ orError_t Event::record(uint64_t expected, Stream& stream, uint64_t streamHandle
       return error;
     }
   }
-  const std::lock_guard lock(mutex_);
-  if (handle.load() != expected) {
-    return invalidHandle("event", "an event", expected);
+  {
+    const std::lock_guard lock(mutex_);
+    if (handle.load() != expected) {
+      return invalidHandle("event", "an event", expected);
+    }
+    if (number > latestNumber_) { // Of two threads that record at once, the later number is the latest version.
+      latestNumber_ = number;
+      latest_ = {&stream, position};
+    }
   }
-  if (number > latestNumber_) { // Of two threads that record at once, the later number is the latest version.
-    latestNumber_ = number;
-    latest_ = {&stream, position};
-  }
+  pausePoint("recorded");
   return orSuccess;
 }
 

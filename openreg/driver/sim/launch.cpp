@@ -54,8 +54,8 @@ std::string describe(const orPointerArg& argument, const char* pointer, const De
   if (owner != nullptr && owner != &device && !device.canAccess(*owner)) {
     text += " (it is memory of device " + std::to_string(owner->index) + ", to which there is no peer access)";
   } else if (owner == nullptr) {
-    text += simulator().pinned.find(pointer) ? " (it is pinned host memory, which only copies may use)"
-                                             : " (it is host memory)";
+    text += simulator().pinned().find(pointer) ? " (it is pinned host memory, which only copies may use)"
+                                               : " (it is host memory)";
   }
   return text;
 }

@@ -56,13 +56,13 @@ bool Pinned::release(void* ptr) {
   return true;
 }
 
-std::optional<std::pair<Block, int>> Pinned::find(const void* ptr) const {
+std::optional<PinnedBlock> Pinned::find(const void* ptr) const {
   const std::lock_guard lock(mutex_);
   const auto block = blockOf(blocks_, ptr, 0);
   if (block == blocks_.end()) {
     return std::nullopt;
   }
-  return std::pair(Block{block->first, block->second.size}, block->second.device);
+  return PinnedBlock{block->first, block->second.size, block->second.device};
 }
 
 Pinned::Use Pinned::use(const void* ptr, size_t bytes, const Device& device) {

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <optional>
 
-#include "mapping.h"
-#include "memory.h"
+#include "common/mapping.h"
+#include "common/memory.h"
 
 namespace openreg::sim {
 
@@ -50,7 +50,7 @@ class Pinned {
   bool release(void* ptr);
 
   /// The block in which `ptr` lies, and the device that was current when it was made.
-  std::optional<std::pair<Block, int>> find(const void* ptr) const;
+  std::optional<PinnedBlock> find(const void* ptr) const;
 
   /// Announces a queued copy of [ptr, ptr + bytes) by a device; empty if these bytes are not all in one block.
   Use use(const void* ptr, size_t bytes, const Device& device);

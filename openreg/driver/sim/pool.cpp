@@ -4,11 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
-#include "platform.h"
-#include "threads.h"
+#include "common/platform.h"
+#include "common/threads.h"
 
 namespace openreg::sim {
 
@@ -31,14 +30,8 @@ ComputePool& ComputePool::instance() {
   return pool;
 }
 
-int ComputePool::width() {
-  // Kept: the library reads files to find it out, which takes longer than a small kernel.
-  static const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return cores;
-}
-
 void ComputePool::run(int64_t count, int64_t grain, orLoopBody body, void* state) {
-  const int threads = width();
+  const int threads = coreCount(); // The caller included.
   if (count <= 0) {
     return;
   }

@@ -17,9 +17,6 @@ class ComputePool {
  public:
   static ComputePool& instance();
 
-  /// Threads that work on one loop, the caller included: one for each core.
-  static int width();
-
   /// Runs `body` over [0, count) in pieces of at least `grain`, here and in the helpers. What a piece throws, in
   /// whichever thread, is thrown here once nobody is at work any more; pieces that have not begun are left out.
   void run(int64_t count, int64_t grain, orLoopBody body, void* state);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "platform.h"
+#include "common/platform.h"
 
 namespace openreg::sim {
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "pause.h"
+#include "common/pause.h"
 
 namespace openreg::sim {
 

@@ -6,10 +6,10 @@
 #include <exception>
 #include <string>
 
+#include "common/pause.h"
+#include "common/threads.h"
 #include "device.h"
-#include "pause.h"
 #include "simulator.h"
-#include "threads.h"
 
 namespace openreg::sim {
 

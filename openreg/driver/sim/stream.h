@@ -7,17 +7,16 @@
 #include <utility>
 
 #include "block_cache.h"
-#include "handle.h"
-#include "lookup.h"
+#include "common/handle.h"
+#include "common/lookup.h"
 #include "queue.h"
 
 namespace openreg::sim {
 
 class Device;
-
-/// Priorities are kept and reported. They change nothing here: the host's scheduler decides which worker runs.
-constexpr int kLeastPriority = 0;
-constexpr int kGreatestPriority = -1;
+class Event;
+struct Kernel;
+struct Place;
 
 /// Has no thread until work is submitted that the caller cannot do itself. Objects are reused (HandleTable).
 class Stream : public Handled {
@@ -56,6 +55,28 @@ class Stream : public Handled {
     Position end = 0;
     return submitAt<C>(expected, end, 0, std::forward<Args>(args)...);
   }
+
+  // The work of openreg.h (stream_work.cpp); `expected` as above.
+  orError_t queueWait(uint64_t expected, Event& event);
+  orError_t queueHostFunction(uint64_t expected, orHostFn_t function, void* userData);
+  orError_t queueCopy(uint64_t expected, Place&& dst, Place&& src, size_t size, Device* other);
+  orError_t queueFill(uint64_t expected, Place&& dst, int value, size_t size);
+  orError_t queueLaunch(
+      uint64_t expected,
+      const Kernel& kernel,
+      const void* args,
+      size_t argsSize,
+      const orPointerArg* pointers,
+      size_t pointerCount);
+
+  /// Copies in the calling thread, at its turn: no hand-over, no wake-up, and on an idle stream no thread.
+  orError_t copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size);
+
+  /// Whether all work is done; for one who asks again and again.
+  orError_t poll(uint64_t expected, bool& idle);
+
+  /// Blocks until all work submitted so far is done, or the device is lost.
+  orError_t synchronize(uint64_t expected);
 
   Position submitted() const { return queue_.submitted(); }
   bool reached(Position position) const { return queue_.progress().reached(position); }

@@ -33,15 +33,4 @@ class WaitCommand final : public sim::Command {
   WaitFrame frame_;
 };
 
-/// The stream stands at a gate.
-class GateCommand final : public sim::Command {
- public:
-  GateCommand(Service& service, const GateFrame& frame) : service_(service), frame_(frame) {}
-  void run(sim::Stream& stream) override;
-
- private:
-  Service& service_;
-  GateFrame frame_;
-};
-
 } // namespace openreg::process

@@ -4,10 +4,9 @@
 #include <string>
 
 #include "api/state.h"
+#include "common/kernel_calls.h"
+#include "common/threads.h"
 #include "service.h"
-#include "sim/calls.h"
-#include "sim/lookup.h"
-#include "sim/threads.h"
 
 namespace openreg::process {
 
@@ -21,12 +20,12 @@ void Service::onModuleLoad(const Header& frame) {
     throw Garbled("frame " + std::to_string(frame.number) + " has a path and no name");
   }
   const std::string name = rest.bytes + path.size() + 1;
-  sim::startThread("or-module", [this, path, name, request = frame] {
+  startThread("or-module", [this, path, name, request = frame] {
     orModule_t module = nullptr;
-    if (const orError_t error = sim::moduleLoadFrom(&module, path.c_str(), name.c_str(), device_.index)) {
+    if (const orError_t error = sim::simulator().loadModuleFrom(&module, path.c_str(), name.c_str(), device_)) {
       return answerWithText(request, error);
     }
-    const HandleFrame given{.handle = sim::number(module)};
+    const HandleFrame given{.handle = number(module)};
     answer(request, orSuccess, &given, sizeof(given));
   });
 }
@@ -34,13 +33,13 @@ void Service::onModuleLoad(const Header& frame) {
 
 void Service::onModuleKernel(const Header& frame) {
   const Rest rest = restOf<HandleFrame>(frame);
-  const auto module = sim::handleOf<orModule_t>(reinterpret_cast<const HandleFrame*>(&frame + 1)->handle);
+  const auto module = handleOf<orModule_t>(reinterpret_cast<const HandleFrame*>(&frame + 1)->handle);
   orKernel_t kernel = nullptr;
-  if (const orError_t error = sim::moduleGetKernel(&kernel, module, textOf(frame, rest))) {
+  if (const orError_t error = sim::simulator().getKernel(&kernel, module, textOf(frame, rest))) {
     return answerWithText(frame, error);
   }
-  const orKernelEntry& entry = *sim::simulator().kernels.find(sim::number(kernel))->entry.load();
-  const KernelAnswer given{.handle = sim::number(kernel), .minArgsSize = entry.minArgsSize};
+  const size_t minArgsSize = sim::simulator().kernels.find(number(kernel))->minArgsSize();
+  const KernelAnswer given{.handle = number(kernel), .minArgsSize = minArgsSize};
   answer(frame, orSuccess, &given, sizeof(given));
 }
 
@@ -64,9 +63,9 @@ void Service::onLaunch(const Header& frame) {
         " bytes of arguments and " + std::to_string(launch.pointerCount) + " pointers, of which not all lie in them");
   }
   sim::Stream& it = stream(launch.stream);
-  const orError_t error = sim::launchKernel(
-      sim::handleOf<orKernel_t>(launch.kernel), rest.bytes + descriptors, launch.argsSize, pointers,
-      launch.pointerCount, sim::handleOf<orStream_t>(it.handle.load()));
+  const orError_t error = KernelCalls<sim::Simulator>::launchKernel(
+      handleOf<orKernel_t>(launch.kernel), rest.bytes + descriptors, launch.argsSize, pointers, launch.pointerCount,
+      handleOf<orStream_t>(it.handle.load()));
   if (error != orSuccess) {
     refuse(error, api::thread.description);
   }

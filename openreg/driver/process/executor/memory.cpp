@@ -6,13 +6,12 @@
 
 #include "api/state.h"
 #include "service.h"
-#include "sim/calls.h"
 
 namespace openreg::process {
 
 void Service::onMalloc(const Header& frame) {
   void* memory = nullptr;
-  if (const orError_t error = sim::malloc(&memory, payloadOf<SizeFrame>(frame).size, device_.index)) {
+  if (const orError_t error = device_.allocate(&memory, payloadOf<SizeFrame>(frame).size)) {
     return answerWithText(frame, error);
   }
   const AddressFrame given{.address = reinterpret_cast<uint64_t>(memory)};
@@ -50,9 +49,6 @@ bool Service::place(sim::Place& place, Where where, uint64_t at, uint64_t size) 
       place.bytes = pinnedView_.begin() + at;
       return at - offset <= bytes && size <= bytes - (at - offset);
     }
-    case Where::Staging:
-      place.bytes = reinterpret_cast<char*>(channel_.staging) + at;
-      return at <= sizeof(channel_.staging) && size <= sizeof(channel_.staging) - at;
   }
   return false;
 }
@@ -64,7 +60,7 @@ void Service::onCopy(const CopyFrame& frame) {
   if (!place(to, frame.toWhere, frame.to, frame.size) || !place(from, frame.fromWhere, frame.from, frame.size)) {
     return refuse(orErrorIllegalAddress, "a copy of " + std::to_string(frame.size) + " bytes leaves its memory");
   }
-  const bool quick = frame.size <= kStagingChunk && device_.copyDelayNs.load() == 0;
+  const bool quick = frame.size <= kCopyChunk && device_.copyDelayNs.load() == 0;
   if (quick && it.idle() && !device_.failure.exists()) {
     std::memmove(to.bytes, from.bytes, frame.size); // Sooner done than a worker is woken.
   } else {
@@ -111,11 +107,11 @@ void Service::onUnpin(const RangeFrame& frame) {
 }
 
 void Service::onPeerBlock(const PeerBlockFrame& frame) {
-  sim::Memory& memory = peerAt(frame.device).memory;
+  Memory& memory = peerAt(frame.device).memory;
   const auto* base = reinterpret_cast<const char*>(frame.address);
   if (frame.size == 0) {
     memory.forget(base);
-  } else if (memory.note(base, frame.size) == sim::Noted::Not) {
+  } else if (memory.note(base, frame.size) == Noted::Not) {
     throw Garbled(
         "a frame says that device " + std::to_string(frame.device) + " has allocated " + std::to_string(frame.size) +
         " bytes where they cannot be");

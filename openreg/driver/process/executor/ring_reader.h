@@ -30,7 +30,7 @@ class RingReader {
   template <class Wait>
   void rest(Wait wait) {
     const auto more = [this] { return ring_.written.load() != taken_; };
-    if (sim::spinUntil(ring_.writerCpu, more)) {
+    if (spinUntil(ring_.writerCpu, more)) {
       naps_ = 0;
       return;
     }

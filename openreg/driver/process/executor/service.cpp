@@ -11,8 +11,8 @@
 namespace openreg::process {
 
 namespace {
-std::shared_ptr<sim::Space> viewOf(uint64_t base, uint64_t bytes, const Descriptor& memory) {
-  auto space = sim::Space::viewOf(reinterpret_cast<char*>(base), bytes, memory.number());
+std::shared_ptr<Space> viewOf(uint64_t base, uint64_t bytes, const Descriptor& memory) {
+  auto space = Space::viewOf(reinterpret_cast<char*>(base), bytes, memory.number());
   if (space == nullptr) {
     throw std::runtime_error("device memory cannot be mapped");
   }
@@ -97,7 +97,7 @@ void Service::serve(const Header& frame) {
         "frame " + std::to_string(frame.number) + " is garbled: it is of kind " + std::to_string(frame.kind) +
         " and has the flags " + std::to_string(frame.flags));
   }
-  if ((frame.flags & kWantsAnswer) != 0 && frame.deadlineNs < sim::nowNs()) {
+  if ((frame.flags & kWantsAnswer) != 0 && frame.deadlineNs < nowNs()) {
     const char text[] = "the request was late: its deadline had passed before it was served";
     return answer(frame, orErrorTimedOut, text, sizeof(text));
   }
@@ -149,8 +149,6 @@ void Service::serve(const Header& frame) {
       return static_cast<void>(device_.enablePeer(peerAt(payloadOf<PeerFrame>(frame).device)));
     case Kind::PeerDisable:
       return static_cast<void>(device_.disablePeer(peerAt(payloadOf<PeerFrame>(frame).device)));
-    case Kind::Gate:
-      return onGate(payloadOf<GateFrame>(frame));
     case Kind::Delay: {
       const auto& delay = payloadOf<DelayFrame>(frame);
       if (delay.kernelNs < 0 || delay.copyNs < 0) {
@@ -212,7 +210,7 @@ sim::Device& Service::peerAt(int32_t index) {
 }
 
 void Service::onPeerMemory(const PeerMemoryFrame& frame) {
-  sim::Memory& memory = peerAt(frame.device).memory;
+  Memory& memory = peerAt(frame.device).memory;
   while (!grants_.contains(frame.device)) {
     if (!awaitMessage(socket_, 0)) { // It has been sent before the frame, so it is there.
       throw Garbled("a frame names the memory of device " + std::to_string(frame.device) + ", which was not granted");

@@ -87,7 +87,6 @@ class Service {
   void onStreamDestroy(const StreamFrame& frame);
   void onFence(const FenceFrame& frame);
   void onWait(const WaitFrame& frame);
-  void onGate(const GateFrame& frame);
   void advance(uint32_t stream, uint64_t value);
   void onNudge(const StreamFrame& frame);
   void onQuit();

@@ -7,7 +7,6 @@
 #include "api/state.h"
 #include "commands.h"
 #include "service.h"
-#include "sim/calls.h"
 
 namespace openreg::process {
 
@@ -49,7 +48,7 @@ void Service::onStreamDestroy(const StreamFrame& frame) {
 // LITERALINCLUDE START: EXECUTOR PASS
 void Service::pass(const FenceFrame& fence) {
   if (fence.event != kNoEvent) {
-    times_.set(fence.event, fence.version, sim::nowNs());
+    times_.set(fence.event, fence.version, nowNs());
   }
   DeviceBoard& mine = deviceBoard();
   if (device_.failure.exists() && mine.failed.load() == 0) {
@@ -91,16 +90,6 @@ void Service::onWait(const WaitFrame& frame) {
   it.submit<WaitCommand>(it.handle.load(), *this, frame);
 }
 
-void Service::onGate(const GateFrame& frame) {
-  if (frame.gate >= kMaxGates || frame.deadlineNs <= 0) {
-    throw Garbled(
-        "a frame names gate " + std::to_string(frame.gate) + " with a deadline of " + std::to_string(frame.deadlineNs) +
-        " ns");
-  }
-  sim::Stream& it = stream(frame.stream);
-  it.submit<GateCommand>(it.handle.load(), *this, frame);
-}
-
 void Service::onNudge(const StreamFrame& frame) {
   if (frame.stream < kMaxStreams && streams_[frame.stream] != nullptr) {
     streams_[frame.stream]->nudge();
@@ -111,7 +100,7 @@ void Service::onNudge(const StreamFrame& frame) {
 
 void Service::onQuit() {
   std::thread([this] {
-    sim::deviceReset(device_.index); // Drops what is queued, and waits for the running kernel.
+    device_.reset(); // Drops what is queued, and waits for the running kernel.
     _exit(0);
   }).detach(); // Meanwhile Ping must be answered.
 }

@@ -27,7 +27,7 @@ from wire import Frame, Garbled, Ring, Shared
 
 SOCKET = 3
 NO_EVENT = 2**32 - 1
-WHERE_DEVICE, WHERE_PINNED, WHERE_STAGING = 0, 1, 2
+WHERE_DEVICE, WHERE_PINNED = 0, 1
 
 
 def read_options(text: str) -> dict[str, str]:
@@ -183,28 +183,6 @@ class Executor:
 
         self.stream(number).submit(work)
 
-    def on_gate(self, number: int, gate: int, value: int, deadline: int, name: bytes) -> None:
-        """The stream stands at a gate of a test."""
-        if gate >= wire.MAX_GATES or deadline <= 0:
-            raise Garbled(f"a frame names gate {gate} with a deadline of {deadline} ns")
-        fence = wire.HOST_GATES + gate * wire.FENCE.size
-        standing = self.here + wire.STANDING + 4 * gate
-        sleepers = self.here + wire.DEVICE_SLEEPERS + 4 * wire.MAX_DEVICES
-        device = self.device
-
-        def work() -> None:
-            end = time.monotonic_ns() + deadline
-            self.board.add(standing, 1)
-            released = lambda: device.dropping.is_set() or time.monotonic_ns() >= end  # noqa: E731
-            opened = self.board.wait(fence, value, sleepers, released)
-            self.board.add(standing, -1)
-            if not opened and not device.dropping.is_set():
-                said = name.rstrip(b"\0").decode(errors="replace")
-                late = f"gate '{said}' was not opened within its deadline of {deadline / 1e9:g} s"
-                device.fail(Error.TIMED_OUT, f"{late}; a stream of device {device.index} stood there")
-
-        self.stream(number).submit(work)
-
     def on_nudge(self, number: int, _: int) -> None:
         """Somebody waits for the stream. Its thread never naps, so there is nothing to hurry.
 
@@ -265,12 +243,8 @@ class Executor:
         if where == WHERE_DEVICE:
             owner = self.device.owner(at)
             return (owner.find(at, size) if owner else None), owner
-        if where == WHERE_PINNED:
-            pinned = any(begin <= at and at + size <= begin + room for begin, room in self.pins.items())
-            return (self.pinned.address + at if pinned else None), None
-        if where != WHERE_STAGING:
-            return None, None
-        return (self.channel.address + wire.STAGING + at if at + size <= wire.STAGING_BYTES else None), None
+        pinned = any(begin <= at and at + size <= begin + room for begin, room in self.pins.items())
+        return (self.pinned.address + at if where == WHERE_PINNED and pinned else None), None
 
     def on_copy(self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int) -> None:
         """Moves bytes."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 # LITERALINCLUDE START: PYTHON FORMATS
 MAGIC = 0x4652524F
-VERSION = 2
+VERSION = 3
 HELLO = struct.Struct("<IIiiQQQ512s")
 WELCOME = struct.Struct("<IIi508s")
 GRANT = struct.Struct("<Ii")
@@ -49,7 +49,6 @@ PAYLOADS = {
     "peer_block": ("iIQQ", False),
     "peer_enable": ("iI", False),
     "peer_disable": ("iI", False),
-    "gate": ("IIQq128s", False),
     "delay": ("qq", False),
     "pin": ("QQ", False),
     "unpin": ("QQ", False),
@@ -63,15 +62,13 @@ WRITTEN, REST, SLEEPERS, TAKEN, RING = 0, 12, 16, 64, 128
 AWAKE, ASLEEP = 0, 2
 ANSWERED = RING + RING_BYTES
 ANSWER_AT = ANSWERED + FENCE.size
-STAGING = (ANSWER_AT + ANSWER.size + 4095) // 4096 * 4096
-STAGING_BYTES = 16 << 20
-CHANNEL_BYTES = STAGING + STAGING_BYTES
+CHANNEL_BYTES = (ANSWER_AT + ANSWER.size + 63) // 64 * 64
 
 # And on the board (board.h): first what the host says, then each device's part.
-MAX_STREAMS, MAX_DEVICES, MAX_GATES = 1024, 16, 4096
-LOST, HOST_GATES, HOST_STREAMS, HOST_BYTES = 4, 144, 144 + 65536, 6 * 65536
+MAX_STREAMS, MAX_DEVICES = 1024, 16
+LOST, HOST_STREAMS, HOST_BYTES = 4, 144, 5 * 65536
 FAILED, ERROR, TEXT, LAST_WORDS, DEVICE_SLEEPERS = 0, 4, 8, 8 + 1024, 8 + 1024 + 500
-STANDING, STREAMS, DEVICE_BYTES = 1600, 1600 + 4 * MAX_GATES, 65536
+STREAMS, DEVICE_BYTES = 1600, 65536
 BOARD_BYTES = HOST_BYTES + MAX_DEVICES * DEVICE_BYTES
 # LITERALINCLUDE END: PYTHON FORMATS
 

@@ -14,14 +14,11 @@
 
 namespace openreg::process {
 
-constexpr uint32_t kMaxGates = 4096;
-
 /// What the host says.
 struct alignas(4096) HostBoard {
   std::atomic<uint32_t> deviceCount{0};
   std::atomic<uint32_t> lost[kMaxDevices]{};     ///< Of each device: its executor is gone, nobody should wait for it.
   std::atomic<uint32_t> sleepers[kMaxDevices]{}; ///< Threads of the host that sleep on fences of each device.
-  Fence gates[kMaxGates];                        ///< A gate is open once its fence has the value that its frame names.
   Fence streams[kMaxDevices * kMaxStreams];      ///< FenceKind::Host, first those of device 0's streams.
   unsigned char reserved[65392];
 };
@@ -33,9 +30,8 @@ struct alignas(4096) DeviceBoard {
   char text[1024] = "";
   char lastWords[500] = "";                          ///< Why it is about to exit by itself; "" if it does not say.
   std::atomic<uint32_t> sleepers[kMaxDevices + 1]{}; ///< Its threads asleep on fences of each device; the host's last.
-  std::atomic<int32_t> gates[kMaxGates]{};           ///< Its streams that stand at each gate.
   Fence streams[kMaxStreams];                        ///< FenceKind::Device.
-  unsigned char reserved[31168];
+  unsigned char reserved[47552];
 };
 
 static_assert(sizeof(HostBoard) % 65536 == 0 && sizeof(DeviceBoard) % 65536 == 0);

@@ -31,16 +31,14 @@ struct Ring {
 };
 // LITERALINCLUDE END: WIRE RING
 
-/// Through which bulk data goes from and to memory that the executor cannot see. A copy uses several chunks in turn, so
-/// that one side fills the next while the other empties the last.
-constexpr uint64_t kStagingChunk = 1024 * 1024;
-constexpr uint32_t kStagingChunks = 16;
+/// Memory that the executor cannot see is copied in pieces of this size, through pinned memory that it can. A copy of
+/// at most so many bytes an idle executor does at once.
+constexpr uint64_t kCopyChunk = 1024 * 1024;
 
 struct Channel {
   Ring ring;
   alignas(64) Fence answered; ///< Number of the request that `answer` answers.
   Answer answer;
-  alignas(4096) unsigned char staging[kStagingChunks * kStagingChunk];
 };
 
 } // namespace openreg::process

@@ -7,12 +7,12 @@ void Fence::raise(uint64_t to) {
   uint64_t now = value.load();
   while (now < to && !value.compare_exchange_weak(now, to)) {
   }
-  cpu.store(sim::currentCpu(), std::memory_order_relaxed);
+  cpu.store(currentCpu(), std::memory_order_relaxed);
 }
 
 void Fence::interrupt() {
   wakes.fetch_add(1);
-  sim::futexWakeAll(wakes, sim::Sharing::Shared);
+  futexWakeAll(wakes, Sharing::Shared);
 }
 
 } // namespace openreg::process

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "sim/platform.h"
+#include "common/platform.h"
 
 namespace openreg::process {
 
@@ -38,7 +38,7 @@ struct alignas(16) Fence {
   template <class Released>
   bool wait(uint64_t wanted, int64_t sliceNs, std::atomic<uint32_t>& sleepers, Released released) const {
     const auto isReached = [&] { return reached(wanted); };
-    if (isReached() || sim::spinUntil(cpu, isReached)) {
+    if (isReached() || spinUntil(cpu, isReached)) {
       return true;
     }
     sleepers.fetch_add(1); // Before looking again: whoever advances sees either us here, or we what it has written.
@@ -49,7 +49,7 @@ struct alignas(16) Fence {
       if (done || released()) {
         break;
       }
-      sim::futexWait(wakes, seen, sliceNs, sim::Sharing::Shared);
+      futexWait(wakes, seen, sliceNs, Sharing::Shared);
     }
     sleepers.fetch_sub(1);
     return done;

@@ -34,11 +34,10 @@ enum class Kind : uint16_t {
   PeerBlock = 19,    ///< PeerBlockFrame. An allocation of that memory has begun or ended.
   PeerEnable = 20,   ///< PeerFrame. Kernels may be given that memory.
   PeerDisable = 21,  ///< PeerFrame.
-  Gate = 22,         ///< GateFrame. For tests, like Delay.
-  Delay = 23,        ///< DelayFrame.
-  Pin = 24,          ///< RangeFrame. Copies may name these pages of the pinned range from now on.
-  Unpin = 25,        ///< RangeFrame. They may not any more; the host has waited for those that do.
-  kCount = 26
+  Delay = 22,        ///< DelayFrame. For tests.
+  Pin = 23,          ///< RangeFrame. Copies may name these pages of the pinned range from now on.
+  Unpin = 24,        ///< RangeFrame. They may not any more; the host has waited for those that do.
+  kCount = 25
 };
 
 struct StreamFrame {
@@ -86,8 +85,7 @@ struct MemInfoAnswer {
 /// Which memory an end of a copy lies in.
 enum class Where : uint32_t {
   Device = 0, ///< `at` is an address of device memory, the executor's own or a granted peer's.
-  Pinned = 1, ///< `at` is an offset in the pinned range, of pages that a Pin has named.
-  Staging = 2 ///< `at` is an offset in the channel's staging area.
+  Pinned = 1  ///< `at` is an offset in the pinned range, of pages that a Pin has named.
 };
 
 struct CopyFrame {
@@ -149,14 +147,6 @@ struct PeerBlockFrame {
   uint32_t reserved = 0;
   uint64_t address = 0;
   uint64_t size = 0; ///< 0: it has ended.
-};
-
-struct GateFrame {
-  uint32_t stream = 0;
-  uint32_t gate = 0;      ///< Its place on the board.
-  uint64_t value = 0;     ///< The gate's fence has this value when it is open.
-  int64_t deadlineNs = 0; ///< How long the stream may stand there.
-  char name[128] = "";
 };
 
 /// Whole pages of the pinned range.

@@ -11,7 +11,7 @@
  * | what    | who has it mapped      | what it is for                                                                 |
  * |---------|------------------------|--------------------------------------------------------------------------------|
  * | socket  | both                   | Hello and Welcome; doorbell; file descriptors; its end is the other side's end |
- * | channel | both, one a device     | ring of frames, the answer, staging area for bulk data (channel.h)             |
+ * | channel | both, one a device     | ring of frames, the answer (channel.h)                                         |
  * | board   | host and all executors | how far each stream has come; failures (board.h). An executor writes to its own
  * part | | pinned  | host; executors in part | pinned host memory: an executor maps the blocks that it has had to copy
  * from or to   | | memory  | executor and its peers | the device's memory. The host has its addresses and a descriptor,
@@ -54,7 +54,7 @@
 namespace openreg::process {
 
 /// Grows with every change of what follows. Both sides must have the same.
-constexpr uint32_t kProtocolVersion = 2;
+constexpr uint32_t kProtocolVersion = 3;
 
 constexpr uint32_t kMagic = 0x4652'524F; ///< "ORRF" in memory; starts every frame, answer and message.
 

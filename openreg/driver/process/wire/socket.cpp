@@ -11,7 +11,7 @@
 #include <ctime>
 #include <system_error>
 
-#include "sim/platform.h"
+#include "common/platform.h"
 
 namespace openreg::process {
 
@@ -91,9 +91,9 @@ bool receiveMessage(const Descriptor& socket, Message& message) {
 
 bool awaitMessage(const Descriptor& socket, int64_t timeoutNs) {
   pollfd wanted{socket.number(), POLLIN, 0};
-  const int64_t end = sim::nowNs() + timeoutNs;
+  const int64_t end = nowNs() + timeoutNs;
   for (;;) {
-    const int64_t left = std::max<int64_t>(end - sim::nowNs(), 0);
+    const int64_t left = std::max<int64_t>(end - nowNs(), 0);
     const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
     const int ready = ppoll(&wanted, 1, timeoutNs < 0 ? nullptr : &limit, nullptr);
     if (ready >= 0 || errno != EINTR) {

@@ -1,0 +1,36 @@
+// What openreg_sim.h does for a driver that is made of objects.h.
+#pragma once
+
+#include "api/control.h"
+#include "guarded.h"
+#include "objects.h"
+#include "threads.h"
+
+namespace openreg {
+
+template <class Driver>
+struct ControlCalls {
+  static orError_t setDelay(int device, int64_t kernelNs, int64_t copyNs) {
+    Driver::instance().device(device).setDelay(kernelNs, copyNs);
+    return orSuccess;
+  }
+
+  static orError_t loseDevice(int device) {
+    Driver::instance().device(device).lose();
+    return orSuccess;
+  }
+
+  static orError_t countThreads(int* count) {
+    *count = threadCount(); // Those in this process.
+    return orSuccess;
+  }
+};
+
+template <class Driver>
+inline constexpr api::Controls controlsOf{
+    .SetDelay = guarded<ControlCalls<Driver>::setDelay>,
+    .LoseDevice = guarded<ControlCalls<Driver>::loseDevice>,
+    .ThreadCount = guarded<ControlCalls<Driver>::countThreads>,
+};
+
+} // namespace openreg

@@ -1,0 +1,41 @@
+// What a device is in every driver: its memory, its failure, and whether it is used.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "failure.h"
+#include "memory.h"
+#include "options.h"
+
+namespace openreg {
+
+/// The part of a device that has nothing to do with where its work is done.
+class DeviceBase {
+ public:
+  DeviceBase(int index, const Options& options) : index(index), memory(index, options.memory, options.check) {}
+
+  const int index;
+  Memory memory;   ///< What is allocated where.
+  Failure failure; ///< What the device's work has failed with, or its loss.
+
+  /// Whether it has been used; a fork then makes the child unusable.
+  bool active() const { return active_.load(std::memory_order_acquire); }
+
+  /// Every call that needs the device comes through here: marks it used, and returns its failure if that has surfaced.
+  orError_t use() {
+    if (!active()) [[unlikely]] {
+      active_.store(true);
+    }
+    return failure.check();
+  }
+
+  /// Whether `handle` is the default stream's.
+  bool isDefault(uint64_t handle) const { return default_.load(std::memory_order_acquire) == handle; }
+
+ protected:
+  std::atomic<bool> active_{false};
+  std::atomic<uint64_t> default_{0}; ///< A handle: after a reset it names nothing.
+};
+
+} // namespace openreg

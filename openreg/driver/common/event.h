@@ -1,0 +1,48 @@
+// What an event is in every driver: an object with an owner, a device, and perhaps a clock.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "handle.h"
+
+namespace openreg {
+
+/// @tparam Self The driver's event, which has `forget()`: what its earlier owner has recorded is gone.
+/// @tparam Driver See objects.h.
+template <class Self, class Driver, class Device>
+class EventBase : public Handled {
+ public:
+  uint64_t open(Device& device, bool timed) { ///< Returns the handle.
+    const std::lock_guard lock(mutex_);
+    device_.store(&device, std::memory_order_release);
+    timed_.store(timed, std::memory_order_relaxed);
+    static_cast<Self*>(this)->forget();
+    return Driver::instance().events.publish(static_cast<Self&>(*this));
+  }
+
+  /// Makes the handle invalid; false if `expected` is not the handle any more.
+  bool close(uint64_t expected) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (expected == 0 || handle.load() != expected) {
+        return false;
+      }
+      handle.store(0);
+    }
+    Driver::instance().events.release(static_cast<Self&>(*this));
+    return true;
+  }
+
+  Device& device() const { return *device_.load(std::memory_order_acquire); }
+  bool timed() const { return timed_.load(std::memory_order_relaxed); }
+
+ protected:
+  std::mutex mutex_; ///< Guards the handle's end, and what the driver records.
+
+ private:
+  std::atomic<Device*> device_{nullptr};
+  std::atomic<bool> timed_{true};
+};
+
+} // namespace openreg

@@ -1,0 +1,45 @@
+// Pointers from before a reset, found at the call: a launch that got as far as the device would fail it anew.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "memory.h"
+#include "openreg_driver.h"
+
+namespace openreg {
+
+/// The error of a pointer to memory that a device had before it was reset. `argument` says which one it is.
+inline orError_t stalePointer(const char* argument, const void* ptr, int device) {
+  return orDriverError(
+      orErrorInvalidValue,
+      "argument '%s' is %p, which is memory of device %d from before its reset; expected memory "
+      "that was allocated after it",
+      argument, ptr, device);
+}
+
+// LITERALINCLUDE START: REFUSE STALE
+/// Refuses a launch that was given memory from before a reset of any of the devices. Where nothing was ever reset that
+/// costs one load; afterwards two comparisons for each pointer and device.
+template <class Devices>
+orError_t refuseStale(const Devices& devices, const void* args, const orPointerArg* pointers, size_t count) {
+  if (!Memory::anyStale()) [[likely]] {
+    return orSuccess;
+  }
+  for (const orPointerArg* it = pointers; it != pointers + count; ++it) {
+    uintptr_t pointer = 0;
+    std::memcpy(&pointer, static_cast<const char*>(args) + it->offset, sizeof(pointer));
+    // Computed as a number, as a wrong pointer may overflow.
+    const auto* first = reinterpret_cast<const char*>(pointer + static_cast<uintptr_t>(it->lower));
+    for (const auto& device : devices) {
+      if (it->extent != 0 && device->memory.stale(first)) {
+        return stalePointer("pointers", reinterpret_cast<const void*>(pointer), device->index);
+      }
+    }
+  }
+  return orSuccess;
+}
+// LITERALINCLUDE END: REFUSE STALE
+
+} // namespace openreg

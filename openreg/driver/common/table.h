@@ -1,0 +1,72 @@
+// The table of a driver that is made of objects.h.
+#pragma once
+
+#include "copy_calls.h"
+#include "device_calls.h"
+#include "event_calls.h"
+#include "guarded.h"
+#include "kernel_calls.h"
+#include "memory_calls.h"
+#include "stream_calls.h"
+
+namespace openreg {
+
+/// @param name Short name, such as "sim".
+template <class Driver>
+constexpr OrDriver tableOf(const char* name) {
+  using Devices = DeviceCalls<Driver>;
+  using Streams = StreamCalls<Driver>;
+  using Memories = MemoryCalls<Driver>;
+  using Copies = CopyCalls<Driver>;
+  using Events = EventCalls<Driver>;
+  using Kernels = KernelCalls<Driver>;
+  return {
+      .size = sizeof(OrDriver),
+      .version = OPENREG_DRIVER_VERSION,
+      .name = name,
+      .GetDeviceCount = guarded<Devices::getDeviceCount>,
+      .DeviceGetState = guarded<Devices::deviceGetState>,
+      .GetDeviceProperties = guarded<Devices::getDeviceProperties>,
+      .DeviceSynchronize = guarded<Devices::deviceSynchronize>,
+      .DeviceReset = guarded<Devices::deviceReset>,
+      .DeviceCanAccessPeer = guarded<Devices::deviceCanAccessPeer>,
+      .DeviceEnablePeerAccess = guarded<Devices::deviceEnablePeerAccess>,
+      .DeviceDisablePeerAccess = guarded<Devices::deviceDisablePeerAccess>,
+      .DeviceGetStreamPriorityRange = guarded<Streams::deviceGetStreamPriorityRange>,
+      .StreamGetDefault = guarded<Streams::streamGetDefault>,
+      .StreamCreateWithPriority = guarded<Streams::streamCreateWithPriority>,
+      .StreamDestroy = guarded<Streams::streamDestroy>,
+      .StreamGetPriority = guarded<Streams::streamGetPriority>,
+      .StreamGetDevice = guarded<Streams::streamGetDevice>,
+      .StreamQuery = guarded<Streams::streamQuery>,
+      .StreamSynchronize = guarded<Streams::streamSynchronize>,
+      .StreamWaitEvent = guarded<Streams::streamWaitEvent>,
+      .LaunchHostFunc = guarded<Streams::launchHostFunc>,
+      .Malloc = guarded<Memories::malloc>,
+      .Free = guarded<Memories::free>,
+      .MallocHost = guarded<Memories::mallocHost>,
+      .FreeHost = guarded<Memories::freeHost>,
+      .MemGetInfo = guarded<Memories::memGetInfo>,
+      .PointerGetAttributes = guarded<Memories::pointerGetAttributes>,
+      .MemcpyWithStream = guarded<Copies::memcpyWithStream>,
+      .MemcpyAsync = guarded<Copies::memcpyAsync>,
+      .MemcpyPeerAsync = guarded<Copies::memcpyPeerAsync>,
+      .MemsetAsync = guarded<Copies::memsetAsync>,
+      .IpcGetMemHandle = nullptr, // Sharing memory between processes and activity records are still to come.
+      .IpcOpenMemHandle = nullptr,
+      .IpcCloseMemHandle = nullptr,
+      .EventCreateWithFlags = guarded<Events::eventCreateWithFlags>,
+      .EventDestroy = guarded<Events::eventDestroy>,
+      .EventRecord = guarded<Events::eventRecord>,
+      .EventQuery = guarded<Events::eventQuery>,
+      .EventSynchronize = guarded<Events::eventSynchronize>,
+      .EventElapsedTime = guarded<Events::eventElapsedTime>,
+      .ModuleLoad = guarded<Kernels::moduleLoad>,
+      .ModuleGetKernel = guarded<Kernels::moduleGetKernel>,
+      .LaunchKernel = guarded<Kernels::launchKernel>,
+      .ActivitySubscribe = nullptr,
+      .ActivityUnsubscribe = nullptr,
+  };
+}
+
+} // namespace openreg

@@ -1,0 +1,139 @@
+// What a stream does for the functions of openreg.h.
+#include <cstring>
+#include <utility>
+
+#include "copy.h"
+#include "launch.h"
+#include "simulator.h"
+
+namespace openreg::sim {
+
+namespace {
+
+/// Stands in a stream until another one has come to a certain point.
+class WaitCommand final : public Command {
+ public:
+  explicit WaitCommand(const Point& point) : point_(point) {}
+  void run(Stream& stream) override {
+    // Our own device's: the other's failure moves its stream on, once what is running there has ended. A lost device is
+    // not waited for even so long.
+    const Failure& failure = stream.device().failure;
+    Stream& source = *point_.stream;
+    source.wait(point_.position, [&] { return failure.exists() || source.device().failure.lost().load(); });
+  }
+
+ private:
+  Point point_;
+};
+
+class HostCommand final : public Command {
+ public:
+  HostCommand(orHostFn_t function, void* userData) : function_(function), userData_(userData) {}
+  void run(Stream&) override { function_(userData_); }
+
+ private:
+  orHostFn_t function_;
+  void* userData_;
+};
+
+} // namespace
+
+bool Point::reached() const {
+  return stream == nullptr || stream->reached(position);
+}
+
+bool Point::poll() const {
+  const bool is = reached();
+  if (!is) {
+    stream->nudge();
+  }
+  return is;
+}
+
+void Point::wait() const {
+  if (stream != nullptr) {
+    stream->waitUnlessLost(position);
+  }
+}
+
+orError_t Stream::poll(uint64_t, bool& idle) {
+  idle = this->idle();
+  if (!idle) {
+    nudge();
+  }
+  return orSuccess;
+}
+
+orError_t Stream::synchronize(uint64_t) {
+  waitUnlessLost(submitted());
+  return orSuccess;
+}
+
+orError_t Stream::queueWait(uint64_t expected, Event& event) {
+  const Point point = event.latest();
+  if (point.stream == this || point.reached()) {
+    return orSuccess; // A stream is in order anyway, and what is complete stays so.
+  }
+  return submit<WaitCommand>(expected, point);
+}
+
+orError_t Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* userData) {
+  return submit<HostCommand>(expected, function, userData);
+}
+
+orError_t Stream::queueCopy(uint64_t expected, Place&& dst, Place&& src, size_t size, Device* other) {
+  Position end = 0;
+  const orError_t error = submitAt<CopyCommand>(expected, end, 0, std::move(dst), std::move(src), size);
+  if (error == orSuccess && other != nullptr) {
+    other->noteVisit({this, end});
+  }
+  return error;
+}
+
+orError_t Stream::queueFill(uint64_t expected, Place&& dst, int value, size_t size) {
+  return submit<FillCommand>(expected, std::move(dst), value, size);
+}
+
+orError_t Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size) {
+  const Turn turn(*this, expected);
+  if (turn.error() != orSuccess) {
+    return turn.error();
+  }
+  Device& on = device();
+  if (size != 0 && !on.failure.exists()) {
+    on.delay(on.copyDelayNs.load(std::memory_order_relaxed));
+  }
+  if (const orError_t error = on.surface()) {
+    return error;
+  }
+  if (size != 0) {
+    std::memmove(dst.bytes, src.bytes, size);
+  }
+  return orSuccess;
+}
+
+orError_t Stream::queueLaunch(
+    uint64_t expected,
+    const Kernel& kernel,
+    const void* args,
+    size_t argsSize,
+    const orPointerArg* pointers,
+    size_t pointerCount) {
+  Position end = 0;
+  if (const orError_t error = submitAt<LaunchCommand>(
+          expected, end, LaunchCommand::extraBytes(argsSize, pointerCount),
+          *kernel.entry.load(std::memory_order_relaxed), args, argsSize, pointers, pointerCount)) {
+    return error;
+  }
+  const Device& on = device();
+  if (on.canAccessAny()) [[unlikely]] {
+    for (const auto& other : simulator().devices) { // Whether it uses their memory shows only when it runs.
+      if (on.canAccess(*other)) {
+        other->noteVisit({this, end});
+      }
+    }
+  }
+  return orSuccess;
+}
+
+} // namespace openreg::sim
