@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "kernels/loop/element.h"
 #include "kernels/loop/functor.h"
 #include "kernels/loop/ivdep.h"
+#include "kernels/loop/lists.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
@@ -146,6 +148,11 @@ class ElementwiseKernel {
     context->parallelFor(context, args.elements(), kGrain, &loop, const_cast<void*>(bytes));
   }
 
+  /// The same for each tensor of a list.
+  static void runOnList(const void* bytes, orKernelContext* context) {
+    runList(*static_cast<const ListArgs*>(bytes), Call::kInputs + 1, &loop, context);
+  }
+
  private:
   static void loop(void* state, int64_t begin, int64_t end) {
     pieces(*static_cast<const StridedArgs*>(state), begin, end, std::make_index_sequence<Call::kInputs>());
@@ -171,11 +178,23 @@ class ElementwiseKernel {
 /// A static object of this type makes kernels of a functor template, one for each of the compute types:
 ///
 ///     const Elementwise<Add, int64_t, float> add("add"); // "add.int64", "add.float"
+///
+/// and of each a form for lists of tensors, "foreach_add.int64", if a list has room for the functor's fields.
 template <template <class> class F, class... C>
 class Elementwise {
  public:
   OPENREG_IN_THIS_FILE explicit Elementwise(const char* name) {
     (add({fullName(name, kComputeTypeOf<C>), &ElementwiseKernel<F<C>>::run, offsetof(StridedArgs, packed)}), ...);
+    (addListForm<F<C>>(name, kComputeTypeOf<C>), ...);
+  }
+
+ private:
+  template <class OfType>
+  OPENREG_IN_THIS_FILE static void addListForm(const char* name, ComputeType type) {
+    if constexpr (sizeof(OfType) <= sizeof(ListEntry::parameters)) {
+      const auto listName = std::string("foreach_") + name;
+      add({fullName(listName.c_str(), type), &ElementwiseKernel<OfType>::runOnList, offsetof(ListArgs, packed)});
+    }
   }
 };
 // LITERALINCLUDE END: ELEMENTWISE TABLE

@@ -27,8 +27,10 @@ struct MaxPoolBackward : Meta {
   }
 };
 
-using AdaptiveMaxPool2d = Structured<MaxPool<at::meta::structured_adaptive_max_pool2d, 2>, "adaptive_max_pool2d.out", 2>;
-using AdaptiveMaxPool3d = Structured<MaxPool<at::meta::structured_adaptive_max_pool3d, 3>, "adaptive_max_pool3d.out", 2>;
+using AdaptiveMaxPool2d =
+    Structured<MaxPool<at::meta::structured_adaptive_max_pool2d, 2>, "adaptive_max_pool2d.out", 2>;
+using AdaptiveMaxPool3d =
+    Structured<MaxPool<at::meta::structured_adaptive_max_pool3d, 3>, "adaptive_max_pool3d.out", 2>;
 using AdaptiveMaxPool2dBackward = Structured<
     MaxPoolBackward<at::meta::structured_adaptive_max_pool2d_backward, 2>,
     "adaptive_max_pool2d_backward.grad_input">;
