@@ -22,6 +22,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-samples", action="store_true", help="run operators with all their samples and data types")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Runs the files first whose tests ask for the most time: at the end, no worker waits for one that began late."""
+    longest: dict[Path, float] = {}
+    for item in items:
+        marker = item.get_closest_marker("timeout")
+        seconds = float(marker.args[0]) if marker and marker.args else 0.0
+        longest[item.path] = max(longest.get(item.path, 0.0), seconds)
+    items.sort(key=lambda item: -longest[item.path])
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Names the package under test and the driver."""
     found = importlib.util.find_spec("torch_openreg")

@@ -9,7 +9,7 @@ namespace openreg::sim {
 
 namespace {
 
-orError_t open(Source& source, const char* path, const char* name) {
+orError_t openSource(Source& source, const char* path, const char* name) {
   if (std::strchr(name, '/') != nullptr) {
     return loadModuleFile(source, path, name);
   }
@@ -30,7 +30,7 @@ orError_t open(Source& source, const char* path, const char* name) {
 
 orError_t Simulator::loadModuleFrom(orModule_t* module, const char* path, const char* name, Device& device) {
   Source source;
-  if (const orError_t error = open(source, path, name)) {
+  if (const orError_t error = openSource(source, path, name)) {
     return error;
   }
   const std::lock_guard lock(modulesMutex);
