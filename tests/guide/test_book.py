@@ -27,7 +27,7 @@ def test_the_book_has_every_chapter_in_order_and_its_links_lead_into_it(
     book: ModuleType, site: Path, tmp_path: Path
 ) -> None:
     page = book.assemble(site, tmp_path)
-    chapters = re.findall(r'<section id="page-guide-(\d\d-[^"]*)"', page)
+    chapters = re.findall(r'<section id="page-guide-(\d\d-[^"]*)" class="book-page"', page)
     assert chapters == sorted(path.stem for path in site.glob("guide/[0-9]*.html"))
     body = page.partition("<body>")[2]
     links = re.findall(r'href="([^"]*)"', body)

@@ -12,7 +12,7 @@ from .browser import ask
 CHAPTERS = ["guide/05-kernels.html", "guide/07-memory.html", "map.html"]
 
 
-@pytest.mark.parametrize("width", [1280, 1440])
+@pytest.mark.parametrize("width", [1280, 1500])
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_no_code_is_cut_on_a_laptop(site: Path, tmp_path: Path, page: str, width: int) -> None:
     script = """

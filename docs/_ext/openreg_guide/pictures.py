@@ -54,11 +54,9 @@ def inline(svg: str, label: str) -> str:
     svg = re.sub(r"<!--.*?-->\n?", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<title>[^<]*</title>\n?", "", svg)  # dot's titles are node names: tool tips that tell nothing
     # A picture a little too wide is shown smaller, one much too wide scrolls: text must stay readable.
-    width = re.search(r'<svg[^>]*?\swidth="([\d.]+)(pt|px)?"', svg)
-    width = width or re.search(r'<svg[^>]*?\sviewBox="0 0 ([\d.]+)( )', svg)
-    least = (
-        f' style="min-width: {float(width[1]) * (4 / 3 if width[2] == "pt" else 1) * _LEAST:.0f}px"' if width else ""
-    )
+    size = re.search(r'<svg[^>]*?\s(?:width="|viewBox="0 0 )([\d.]+)(pt)?', svg)
+    width = float(size[1]) * (4 / 3 if size[2] else 1) if size else 0
+    least = f' style="width: {width:.0f}px; min-width: {width * _LEAST:.0f}px"' if width else ""
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"{least}', 1)
 
 
