@@ -546,12 +546,12 @@ HINTS: dict[str, Hint | list[Hint]] = {
     "clip": {"min": 0.25, "max": 0.5},
     **{
         f"_fused_{name}": {"max_exp_avg_sqs": [], "momentum_buffer_list": [], "lr": 0.1, "weight_decay": 0.1}
-        | {"beta1": 0.9, "beta2": 0.99}
+        | {"beta1": 0.9, "beta2": 0.99, "momentum": 0.0}
         for name in ("adam", "adamw", "sgd")
     },
     **{
         f"_fused_{name}.tensor_lr{rest}": {"max_exp_avg_sqs": [], "momentum_buffer_list": [], "weight_decay": 0.1}
-        | {"beta1": 0.9, "beta2": 0.99}
+        | {"beta1": 0.9, "beta2": 0.99, "momentum": 0.0}
         for name in ("adam", "adamw", "sgd")
         for rest in ("", "_out")
     },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -261,3 +262,23 @@ def test_gradients_flow_through_a_list(device: str) -> None:
     x = [torch.ones(3, device=device, requires_grad=True) for _ in range(2)]
     sum(y.sum() for y in torch._foreach_mul(x, [2.0, 3.0])).backward()
     assert [y.grad.tolist() for y in x] == [[2, 2, 2], [3, 3, 3]]
+
+
+EVERYWHERE = """
+    own = [torch.full((3,), float(i), device="openreg", requires_grad=True) for i in range(70)]
+    for x in own:
+        x.grad = torch.ones_like(x)
+    for options in ({"foreach": True}, {"fused": True}):
+        torch.optim.SGD(own, lr=0.5, **options).step()
+    print([x[2].item() for x in own] == [i - 1.0 for i in range(70)])
+    q = torch.arange(300 * 8.0).view(1, 1, 300, 8).sin()
+    attention = torch.nn.functional.scaled_dot_product_attention
+    here = attention(*3 * [q.to("openreg")], is_causal=True).cpu()
+    print(torch.allclose(here, attention(q, q, q, is_causal=True), atol=1e-5), torch.openreg.fallbacks())
+"""
+
+
+@pytest.mark.parametrize("executor", ["native", "python"])
+def test_lists_optimizers_and_attention_run_on_a_device_in_another_process(program, executor: str) -> None:
+    chosen = {"OPENREG_PROCESS": f"executor=python,python={sys.executable}"} if executor == "python" else {}
+    assert program(EVERYWHERE, timeout=120, OPENREG_DRIVER="process", **chosen).splitlines() == ["True", "True {}"]

@@ -102,6 +102,24 @@ def test_an_operator_without_a_kernel_says_what_the_driver_lacks(program: Progra
     assert "openreg: the driver of device 0 has no kernel 'fill': not implemented: orModuleLoad" in said
 
 
+def test_without_kernels_lists_go_tensor_by_tensor_attention_the_math_path_and_optimizers_say_what_is_missing(
+    program: ProgramFunction, toy: str
+) -> None:
+    one, many = (
+        program(PRINT_THE_ERROR.format(code=f"x = torch.zeros(2).to('openreg'); {code}"), OPENREG_DRIVER=toy)
+        for code in ("x.add_(1)", "torch._foreach_add_([x], 1)")
+    )
+    assert one == many == "NotImplementedError: \"add\" not implemented for 'Float': not implemented: orModuleLoad\n"
+    code = "x = torch.zeros(1, 1, 2, 2).to('openreg'); print(torch._fused_sdp_choice(x, x, x))"
+    assert program(PRINT_THE_ERROR.format(code=code), OPENREG_DRIVER=toy) == "0\n"
+    numbers = (
+        "weight_decay=0.0, momentum=0.0, lr=0.1, dampening=0.0, nesterov=False, maximize=False, is_first_step=False"
+    )
+    code = f"x = torch.zeros(2).to('openreg'); torch._fused_sgd_([x], [x], [], {numbers})"
+    said = program(PRINT_THE_ERROR.format(code=code), OPENREG_DRIVER=toy)
+    assert said == "NotImplementedError: \"fused_sgd\" not implemented for 'Float': not implemented: orModuleLoad\n"
+
+
 def test_tensors_travel_on_the_toy_driver(program: ProgramFunction, toy: str) -> None:
     program(
         """

@@ -6,6 +6,7 @@
 
 namespace openreg::kernels {
 
+// LITERALINCLUDE START: ATTENTION ARGS
 /// Rows of numbers: those of a position of a head of a sample. A row's numbers lie one behind the other.
 struct AttentionRows {
   void* data; ///< Of the type that the kernel computes in; device memory. May be null where a kernel has no use for it.
@@ -38,5 +39,6 @@ struct AttentionArgs {
   double keep;         ///< Probability that dropout keeps a pair of query and key; 1 if there is none.
   PhiloxRange numbers; ///< 32 bits for each pair; used if keep is less than 1.
 };
+// LITERALINCLUDE END: ATTENTION ARGS
 
 } // namespace openreg::kernels

@@ -24,7 +24,7 @@ struct FusedList {
   const char* name;
   at::TensorList tensors;
   bool isWritten;
-  bool isSteps = false; ///< A float each, whatever the parameters are.
+  bool isSteps = false; ///< A number each, of whatever type: the kernel reads floats.
 };
 
 bool isLike(const at::Tensor& tensor, const at::Tensor& parameter) {
@@ -39,9 +39,9 @@ void checkLists(const char* op, const std::vector<FusedList>& lists) {
         tensors.size() == parameters.size(), op, ": argument '", name, "' has ", tensors.size(),
         " tensors; expected as many as 'self', which has ", parameters.size());
     for (size_t i = 0; i < tensors.size(); ++i) {
-      const auto type = isSteps ? at::kFloat : parameters[i].scalar_type();
+      const auto type = parameters[i].scalar_type();
       TORCH_CHECK(
-          tensors[i].scalar_type() == type, op, ": argument '", name, "' has a tensor of type ",
+          isSteps || tensors[i].scalar_type() == type, op, ": argument '", name, "' has a tensor of type ",
           tensors[i].scalar_type(), "; expected ", type);
       const bool fits = isSteps ? tensors[i].numel() == 1 : tensors[i].sizes() == parameters[i].sizes();
       TORCH_CHECK(
@@ -49,6 +49,11 @@ void checkLists(const char* op, const std::vector<FusedList>& lists) {
           isSteps ? at::IntArrayRef() : parameters[i].sizes());
     }
   }
+}
+
+void checkNone(const char* op, const char* name, at::TensorList tensors, const char* needs) {
+  TORCH_CHECK(
+      tensors.empty(), op, ": argument '", name, "' has ", tensors.size(), " tensors; expected none without ", needs);
 }
 
 /// A number on the device as the kernel reads it, or none.
@@ -104,14 +109,14 @@ class FusedStep {
     *args_.entry(args_.tensors) = parameter.numel();
     for (size_t k = 0; k < lists_.size(); ++k) {
       const auto& list = lists_[k];
-      auto array = list.tensors[i];
+      auto array = list.isSteps ? list.tensors[i].to(at::kFloat) : list.tensors[i];
       if (!list.isSteps && !(isDense && isLike(array, parameter))) {
         array = isDense ? at::empty_like(parameter).copy_(array) : array.contiguous();
-        kept_.push_back(array);
         if (list.isWritten && !array.is_same(list.tensors[i])) {
           copies_.emplace_back(list.tensors[i], array);
         }
       }
+      kept_.push_back(array);
       auto& place = args_.array(args_.tensors, static_cast<int>(k));
       place = const_cast<void*>(array.const_data_ptr());
       describe(&place, list.isWritten ? kReadWrite : int{orAccessRead}, array.nbytes());
@@ -207,9 +212,7 @@ void adamStep(
   if (numbers.amsgrad) {
     lists.push_back({"max_exp_avg_sqs", maxSquares, true});
   } else {
-    TORCH_CHECK(
-        maxSquares.empty(), op, ": argument 'max_exp_avg_sqs' has ", maxSquares.size(),
-        " tensors; expected none without amsgrad");
+    checkNone(op, "max_exp_avg_sqs", maxSquares, "amsgrad");
   }
   checkLists(op, lists);
   FusedArgs args{};
@@ -279,6 +282,8 @@ void fusedSgd(
   std::vector<FusedList> lists = {{"self", self, true}, {"grads", grads, scales}};
   if (momentum != 0) {
     lists.push_back({"momentum_buffer_list", momenta, true});
+  } else {
+    checkNone(op, "momentum_buffer_list", momenta, "momentum");
   }
   checkLists(op, lists);
   FusedArgs args{};
