@@ -93,13 +93,13 @@ void launchUpsampleBackward(const at::Tensor& gradImage, const at::Tensor& gradR
 // The classes differ in how many factors they take, and whether corners can be aligned.
 
 template <class Meta, Interpolation interpolation, class... F>
-struct Plain : Meta {
+struct Unaligned : Meta {
   void impl(const at::Tensor& self, at::IntArrayRef /*size*/, F... factors, const at::Tensor& out) {
     launchUpsample(self, out, describe(self, out, interpolation, false, {factors...}));
   }
 };
 template <class Meta, Interpolation interpolation, class... F>
-struct PlainBackward : Meta {
+struct UnalignedBackward : Meta {
   void impl(
       const at::Tensor& grad,
       at::IntArrayRef /*size*/,
@@ -145,16 +145,16 @@ void implUpsample(torch::Library& m, const std::string& op) {
 
 #define OPENREG_UPSAMPLE(op, kind, interpolation, ...)                                                                 \
   implUpsample<                                                                                                        \
-      "aten::" #op ".out", "aten::" #op "_backward.grad_input", kind, kind##Backward, at::meta::structured_##op,       \
+      #op ".out", #op "_backward.grad_input", kind, kind##Backward, at::meta::structured_##op,                         \
       at::meta::structured_##op##_backward, Interpolation::interpolation, __VA_ARGS__>(m, #op)
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  OPENREG_UPSAMPLE(upsample_nearest1d, Plain, Nearest, Factor);
-  OPENREG_UPSAMPLE(upsample_nearest2d, Plain, Nearest, Factor, Factor);
-  OPENREG_UPSAMPLE(upsample_nearest3d, Plain, Nearest, Factor, Factor, Factor);
-  OPENREG_UPSAMPLE(_upsample_nearest_exact1d, Plain, NearestExact, Factor);
-  OPENREG_UPSAMPLE(_upsample_nearest_exact2d, Plain, NearestExact, Factor, Factor);
-  OPENREG_UPSAMPLE(_upsample_nearest_exact3d, Plain, NearestExact, Factor, Factor, Factor);
+  OPENREG_UPSAMPLE(upsample_nearest1d, Unaligned, Nearest, Factor);
+  OPENREG_UPSAMPLE(upsample_nearest2d, Unaligned, Nearest, Factor, Factor);
+  OPENREG_UPSAMPLE(upsample_nearest3d, Unaligned, Nearest, Factor, Factor, Factor);
+  OPENREG_UPSAMPLE(_upsample_nearest_exact1d, Unaligned, NearestExact, Factor);
+  OPENREG_UPSAMPLE(_upsample_nearest_exact2d, Unaligned, NearestExact, Factor, Factor);
+  OPENREG_UPSAMPLE(_upsample_nearest_exact3d, Unaligned, NearestExact, Factor, Factor, Factor);
   OPENREG_UPSAMPLE(upsample_linear1d, Aligned, Linear, Factor);
   OPENREG_UPSAMPLE(upsample_bilinear2d, Aligned, Linear, Factor, Factor);
   OPENREG_UPSAMPLE(upsample_trilinear3d, Aligned, Linear, Factor, Factor, Factor);

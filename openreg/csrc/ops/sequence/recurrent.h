@@ -8,7 +8,7 @@ namespace openreg {
 
 /**
  * @brief The sizes among a kernel's arguments, for a cell with so many gates.
- * @throws c10::Error if the tensors are not on one device, of one type, or do not fit each other.
+ * @throws c10::Error if the tensors are not of one type, or do not fit each other.
  */
 template <class Args>
 Args describe(
@@ -19,9 +19,7 @@ Args describe(
     const at::Tensor& state,
     const std::optional<at::Tensor>& inputBias,
     const std::optional<at::Tensor>& hiddenBias) {
-  SameDevice check(op);
   for (const auto* tensor : {&inputGates, &hiddenGates, &state}) {
-    check.next(*tensor);
     TORCH_CHECK(tensor->dim() == 2, op, ": expected gates and states of 2 dimensions, but got ", tensor->sizes());
     TORCH_CHECK(
         tensor->scalar_type() == inputGates.scalar_type(), op, ": expected gates and states of one type, but got ",
@@ -37,7 +35,6 @@ Args describe(
       (inputBias && inputBias->defined()) == (hiddenBias && hiddenBias->defined()), op,
       ": expected both biases or none");
   for (const auto* bias : {&inputBias, &hiddenBias}) {
-    check.next(*bias);
     TORCH_CHECK(
         !*bias || !(*bias)->defined() || (*bias)->numel() == gates * state.size(1), op, ": expected a bias of ",
         gates * state.size(1), " numbers");
