@@ -262,6 +262,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attentionBackward(
     const at::Tensor& seed,
     const at::Tensor& offset,
     std::optional<double> scale) {
+  SameDevice("_scaled_dot_product_fused_attention_overrideable_backward")
+      .all(gradOut, query, key, value, bias, wanted, out, logSumExp);
   checkFits(query, key, value, bias, dropout, causal);
   TORCH_CHECK_NOT_IMPLEMENTED(
       !wanted[3] || !bias.defined(),
@@ -292,7 +294,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attentionBackward(
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_fused_sdp_choice", chooseAttention);
   implPlain<"_scaled_dot_product_fused_attention_overrideable", attention>(m);
-  implPlain<"_scaled_dot_product_fused_attention_overrideable_backward", attentionBackward>(m);
+  // The number of the dropout's seed is on the CPU.
+  m.impl("_scaled_dot_product_fused_attention_overrideable_backward", attentionBackward);
 }
 
 } // namespace
