@@ -443,9 +443,10 @@ class OpenReg:
                 wait_until(gate.is_forgotten, "the reset takes the streams back")
                 gate.open()
 
-        letting = Call(let_go)
+        letting = Call(let_go) if standing else None
         yield
-        letting.result()
+        if letting:
+            letting.result()
 
     def forget(self, device: int) -> None:
         """Resets a device and forgets what lived on it."""

@@ -12,9 +12,9 @@ namespace openreg {
 template <class DriverType>
 struct Calls {
   using Driver = DriverType;
-  using Device = typename Driver::Device;
-  using Stream = typename Driver::Stream;
-  using Event = typename Driver::Event;
+  using Device = Driver::Device;
+  using Stream = Driver::Stream;
+  using Event = Driver::Event;
 
   static Driver& all() { return Driver::instance(); }
   static Device& device(int index) { return all().device(index); }

@@ -18,7 +18,7 @@ struct CopyCalls : Calls<Driver> {
   using Calls<Driver>::device;
   using Calls<Driver>::find;
   using Calls<Driver>::invalid;
-  using Place = typename Driver::Place;
+  using Place = Driver::Place;
 
   static orError_t memcpyWithStream(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream) {
     return copy(dst, src, size, kind, stream, false);

@@ -41,6 +41,9 @@ class EventBase : public Handled {
   std::mutex mutex_; ///< Guards the handle's end, and what the driver records.
 
  private:
+  friend Self; // Alone may be one.
+  EventBase() = default;
+
   std::atomic<Device*> device_{nullptr};
   std::atomic<bool> timed_{true};
 };

@@ -37,23 +37,6 @@ int currentCpu() {
   return sched_getcpu();
 }
 
-void leaveCpu(int cpu) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
-    return;
-  }
-  cpu_set_t others = allowed;
-  CPU_CLR(cpu, &others);
-  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof(others), &others) != 0) {
-    return;
-  }
-  // Somebody else may have said meanwhile where this thread is to run: that stays.
-  cpu_set_t now;
-  if (sched_getaffinity(0, sizeof(now), &now) == 0 && CPU_EQUAL(&now, &others)) {
-    sched_setaffinity(0, sizeof(allowed), &allowed);
-  }
-}
-
 void futexWait(const std::atomic<uint32_t>& word, uint32_t expected, int64_t timeoutNs, Sharing sharing) {
   static_assert(sizeof(word) == sizeof(uint32_t), "a futex is a plain 32-bit word");
   const timespec timeout{timeoutNs / kNsPerSecond, timeoutNs % kNsPerSecond};

@@ -1,4 +1,4 @@
-// What the simulator needs of the machine: a pause, a clock, the current core, and sleeping on a word.
+// What drivers need of the machine: a pause, a clock, the current core, and sleeping on a word.
 #pragma once
 
 #include <atomic>
@@ -24,9 +24,6 @@ int coreCount();
 /// The core that this thread runs on now.
 int currentCpu();
 
-/// Moves this thread to another core than `cpu`, where it has one. Afterwards it may run anywhere again.
-void leaveCpu(int cpu);
-
 /// Who sleeps on a word and wakes others: threads of this process, or of all that have its memory mapped.
 enum class Sharing { Private, Shared };
 
@@ -40,24 +37,5 @@ void futexWake(const std::atomic<uint32_t>& word, int threads, Sharing sharing =
 
 /// Wakes all who sleep on `word`.
 void futexWakeAll(const std::atomic<uint32_t>& word, Sharing sharing = Sharing::Private);
-
-/// How long a thread spins before it sleeps. Longer gains little: what costs is waking, and naps (Queue) avoid that.
-constexpr int64_t kSpinNs = 5'000;
-
-/// Spins for a while until `done()`. Gives up at once where the thread waited for was last seen on this core: it cannot
-/// run while we spin. (Without this rule each wait on a busy machine costs a whole time slice.)
-template <class Done>
-bool spinUntil(const std::atomic<int>& otherCpu, Done done) {
-  const int64_t end = nowNs() + kSpinNs;
-  while (otherCpu.load(std::memory_order_relaxed) != currentCpu() && nowNs() < end) {
-    for (int i = 0; i < 16; ++i) {
-      if (done()) {
-        return true;
-      }
-      relax();
-    }
-  }
-  return done();
-}
 
 } // namespace openreg

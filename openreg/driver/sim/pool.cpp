@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/platform.h"
 #include "common/threads.h"
 
 namespace openreg::sim {
@@ -16,12 +15,6 @@ namespace {
 /// How long a helper looks for the next loop before it sleeps. It gives its core up at each look, so that spinning
 /// takes nothing from threads that have work to do, and may last longer than a waiting thread's.
 constexpr int64_t kLookNs = 50'000;
-
-/// Threads of this class do not push the host's thread off its core when they wake.
-void becomeBatch() {
-  const sched_param none{};
-  sched_setscheduler(0, SCHED_BATCH, &none);
-}
 
 } // namespace
 
@@ -46,7 +39,6 @@ void ComputePool::run(int64_t count, int64_t grain, orLoopBody body, void* state
   }
   const int64_t piece = (count + pieces - 1) / pieces;
   startHelpers(threads - 1);
-  callerCpu_.store(currentCpu(), std::memory_order_relaxed);
   loop_ = {body, state, count, piece};
   next_.store(0, std::memory_order_relaxed);
   state_.store((state_.load(std::memory_order_relaxed) & ~(kOpen | kInside)) + kNumber + kOpen);
@@ -117,7 +109,7 @@ void ComputePool::leave() {
 void ComputePool::waitUntilAllLeft() {
   const auto allLeft = [this] { return (state_.load(std::memory_order_acquire) & kInside) == 0; };
   state_.fetch_and(~kOpen); // Nobody joins any more: who wakes up only now finds nothing to do.
-  if (spinUntil(helperCpu_, allLeft)) {
+  if (helper_.spinUntil(allLeft)) {
     return;
   }
   waiting_.store(true);
@@ -128,12 +120,11 @@ void ComputePool::waitUntilAllLeft() {
 }
 
 void ComputePool::help() {
-  becomeBatch();
   uint32_t seen = 0;
   int64_t end = 0;
   for (;;) {
     if (join(seen)) {
-      helperCpu_.store(currentCpu(), std::memory_order_relaxed);
+      helper_.note();
       work();
       leave();
       end = nowNs() + kLookNs;
@@ -146,10 +137,6 @@ void ComputePool::help() {
         futexWait(state_, state);
       }
       sleepers_.fetch_sub(1);
-      // It may wake up on the core of the thread that it is to help.
-      if (const int cpu = currentCpu(); cpu == callerCpu_.load(std::memory_order_relaxed)) {
-        leaveCpu(cpu);
-      }
     }
   }
 }

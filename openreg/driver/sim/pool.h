@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 
+#include "common/placement.h"
 #include "openreg_kernel.h"
 
 namespace openreg::sim {
@@ -46,9 +47,8 @@ class ComputePool {
 
   std::atomic<bool> taken_{false}; ///< One loop at a time; who finds the pool taken works alone.
   Loop loop_;
-  int helpers_ = 0; ///< Threads started. Belongs to who has the pool.
-  std::atomic<int> callerCpu_{-1};
-  std::atomic<int> helperCpu_{-1};           ///< Of the helper that joined last.
+  int helpers_ = 0;                          ///< Threads started. Belongs to who has the pool.
+  Whereabouts helper_;                       ///< That joined last.
   alignas(64) std::atomic<int64_t> next_{0}; ///< Start of the next piece.
   alignas(64) std::atomic<uint32_t> state_{0};
   std::atomic<bool> threw_{false};   ///< A piece has thrown.

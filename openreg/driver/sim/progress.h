@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "common/platform.h"
+#include "common/placement.h"
 
 namespace openreg::sim {
 
@@ -30,7 +30,7 @@ class Progress {
   /// Blocks until `position` is reached, or `released()` is true after an interrupt().
   template <class Released>
   void wait(Position position, Released released) {
-    if (reached(position) || spinUntil(moverCpu_, [&] { return reached(position); })) {
+    if (reached(position) || mover_.spinUntil([&] { return reached(position); })) {
       return;
     }
     for (;;) {
@@ -51,7 +51,7 @@ class Progress {
   void interrupt() { wakeAll(); }
 
   /// The thread that moves this forward says where it runs.
-  void publishCpu() { moverCpu_.store(currentCpu(), std::memory_order_relaxed); }
+  void noteMover() { mover_.note(); }
 
  private:
   static constexpr Position kNobody = std::numeric_limits<Position>::max();
@@ -71,7 +71,7 @@ class Progress {
   }
 
   alignas(64) std::atomic<Position> done_{0};
-  std::atomic<int> moverCpu_{-1};
+  Whereabouts mover_;
   alignas(64) std::atomic<Position> wanted_{kNobody};
   std::atomic<uint32_t> wakes_{0};
 };

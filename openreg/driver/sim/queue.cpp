@@ -48,17 +48,16 @@ void* Queue::place(size_t payload, Kind kind) {
 
 Position Queue::publish(std::unique_lock<std::mutex>& lock) {
   const bool forWorker = placed_->kind == Kind::Command;
-  producerCpu_.store(currentCpu(), std::memory_order_relaxed);
+  producer_.note();
   if (!forWorker) {
     lastTurn_.store(submitted() + placedBytes_, std::memory_order_relaxed); // Seen by who sees the new head.
   }
-  const uint64_t before = head_.fetch_add(placedBytes_ << kStateBits);
-  const Position end = (before >> kStateBits) + placedBytes_;
+  const Position end = submitted() + placedBytes_;
+  head_.store(end);
+  const Rest rest = rest_.load();
   lock.unlock(); // Before waking: the woken thread should find the lock free.
-  if ((before & kStateMask) != 0 && forWorker) {
-    if ((before & kAsleep) != 0 || end - progress_.now() > kBacklog) {
-      rouse();
-    }
+  if (forWorker && (rest == Rest::Asleep || (rest == Rest::Napping && end - progress_.now() > kBacklog))) {
+    rouse();
   }
   return end;
 }
@@ -69,8 +68,7 @@ void Queue::rouse() {
 }
 
 void Queue::nudge() {
-  const uint64_t head = head_.load();
-  if ((head & kStateMask) != 0 && (head >> kStateBits) != progress_.now()) {
+  if (rest_.load() != Rest::Awake && submitted() != progress_.now()) {
     rouse();
   }
 }
@@ -80,8 +78,7 @@ void Queue::endTurn(Position begin) {
   progress_.advance(end);
   // The worker may have gone to sleep before our turn. It looks at `progress` after it has set its state, and we look
   // at its state after having moved `progress`: one of the two sees the other.
-  const uint64_t head = head_.load();
-  if ((head & kStateMask) != 0 && ((head >> kStateBits) != end || closed_.load())) {
+  if (rest_.load() != Rest::Awake && (submitted() != end || closed_.load())) {
     rouse();
   }
 }
@@ -115,22 +112,16 @@ void Queue::rest(Position at) {
     return;
   }
   const auto changed = [&] { return submitted() != seen || progress_.now() != at || finished(at); };
-  // A woken thread may find itself on the core of the one who woke it. Where the two alternate, that is the best place
-  // for both. But if work has piled up, they should run side by side.
-  const int cpu = currentCpu();
-  if (at - std::exchange(restedAt_, at) > kBacklog && cpu == producerCpu_.load(std::memory_order_relaxed)) {
-    leaveCpu(cpu);
+  if (at - std::exchange(restedAt_, at) > kBacklog) {
+    producer_.leave(); // Where the two alternate, one core is the best place for both. But work has piled up.
   }
-  progress_.publishCpu();
-  if (spinUntil(producerCpu_, changed)) {
+  progress_.noteMover();
+  if (producer_.spinUntil(changed)) {
     return;
   }
   wake_.store(0);
   const bool nap = naps_ < kNaps;
-  uint64_t expected = seen << kStateBits;
-  if (!head_.compare_exchange_strong(expected, expected | (nap ? kNapping : kAsleep))) {
-    return; // Something was submitted in the last moment.
-  }
+  rest_.store(nap ? Rest::Napping : Rest::Asleep);
   if (nap) {
     ++naps_;
     if (!changed() && wake_.load() == 0) {
@@ -141,7 +132,7 @@ void Queue::rest(Position at) {
       futexWait(wake_, 0);
     }
   }
-  head_.fetch_and(~kStateMask);
+  rest_.store(Rest::Awake);
 }
 
 void Queue::close() {

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "command.h"
+#include "common/placement.h"
 #include "progress.h"
 
 namespace openreg::sim {
@@ -16,8 +17,8 @@ namespace openreg::sim {
 /// Waking a sleeping thread costs microseconds, more than most kernels. So the worker, when it has nothing to do, first
 /// spins shortly, then *naps* (sleeps with a time limit) for a few milliseconds: submitting work wakes nobody then, the
 /// nap ends by itself or by a host thread that starts to wait. Only after that it sleeps for good, and submitting wakes
-/// it. The worker's state is kept in the low bits of `head`, so that the addition that publishes a record also tells
-/// its producer, without a further look, whether somebody has to be woken.
+/// it. A producer writes `head` and then looks at `rest`; the worker writes `rest` and then looks at `head`: one of the
+/// two sees the other.
 class Queue {
  public:
   /// Precedes each record. Records are multiples of its alignment, so that a header never wraps around.
@@ -57,7 +58,7 @@ class Queue {
   Position publish(std::unique_lock<std::mutex>& lock);
 
   /// All that has been submitted so far.
-  Position submitted() const { return head_.load() >> kStateBits; }
+  Position submitted() const { return head_.load(); }
 
   const Progress& progress() const { return progress_; }
   Progress& progress() { return progress_; }
@@ -88,10 +89,9 @@ class Queue {
   bool finished(Position at) const { return closed_.load() && submitted() == at; }
 
  private:
-  static constexpr int kStateBits = 2;
-  static constexpr uint64_t kNapping = 1;
-  static constexpr uint64_t kAsleep = 2;
-  static constexpr uint64_t kStateMask = kNapping | kAsleep;
+  /// What the worker is doing.
+  enum class Rest : uint32_t { Awake, Napping, Asleep };
+
   static constexpr int kNaps = 24; ///< The kernel's timer adds some 50 µs to each: under two milliseconds in all.
   static constexpr int64_t kNapNs = 20'000;
   static constexpr uint64_t kBacklog = 64 * 128; ///< Bytes of work that have piled up: worth ending a nap for.
@@ -99,9 +99,10 @@ class Queue {
   void rouse();
   Header* headerAt(Position at);
 
-  alignas(64) std::atomic<uint64_t> head_{0}; ///< Position << kStateBits | state of the worker.
-  std::atomic<Position> lastTurn_{0};         ///< Behind the last record of the kind Turn.
-  std::atomic<int> producerCpu_{-1};
+  alignas(64) std::atomic<Position> head_{0};
+  std::atomic<Rest> rest_{Rest::Awake};
+  std::atomic<Position> lastTurn_{0}; ///< Behind the last record of the kind Turn.
+  Whereabouts producer_;
   Progress progress_;
   alignas(64) std::mutex mutex_;
   Position progressSeen_ = 0; ///< A producer's copy, so that most submissions leave the worker's cache line alone.

@@ -38,8 +38,9 @@ void Service::onModuleKernel(const Header& frame) {
   if (const orError_t error = sim::simulator().getKernel(&kernel, module, textOf(frame, rest))) {
     return answerWithText(frame, error);
   }
-  const size_t minArgsSize = sim::simulator().kernels.find(number(kernel))->minArgsSize();
-  const KernelAnswer given{.handle = number(kernel), .minArgsSize = minArgsSize};
+  // A Quit may be taking all handles back, on its own thread: then nobody believes the answer.
+  const sim::Kernel* found = sim::simulator().kernels.find(number(kernel));
+  const KernelAnswer given{.handle = number(kernel), .minArgsSize = found != nullptr ? found->minArgsSize() : 0};
   answer(frame, orSuccess, &given, sizeof(given));
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "common/placement.h"
 #include "process/wire/channel.h"
 #include "process/wire/frames.h"
 

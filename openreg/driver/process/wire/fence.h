@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "common/platform.h"
+#include "common/placement.h"
 
 namespace openreg::process {
 
