@@ -92,7 +92,7 @@ class AdamStep {
     const auto call = [&](auto function) {
       function(numbers_, count, a[kAdamParameter], a[kAdamGradient], a[kAverage], a[kSquares], a[kMaxSquares]);
     };
-    const auto withAmsgrad = [&]<bool decoupled, bool scaled>() {
+    const auto withAmsgrad = [&]<bool decoupled, bool scaled> {
       amsgrad_ ? call(adam<C, decoupled, scaled, true>) : call(adam<C, decoupled, scaled, false>);
     };
     if (decoupled_) {
