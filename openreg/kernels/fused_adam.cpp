@@ -119,7 +119,7 @@ struct FusedAdam {
   }
 };
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool fusedAdamKernels = [] {
   addFused<FusedAdam<float>>("fused_adam.float");
   addFused<FusedAdam<double>>("fused_adam.double");
   return true;
