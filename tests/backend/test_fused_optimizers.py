@@ -193,23 +193,36 @@ def test_a_gradient_scaler_leaves_the_scaling_to_the_fused_step(device: str, nam
 
 FOUR, TWO = torch.ones(4), torch.ones(2)
 WRONG = {
-    "too few gradients": ({"grads": []}, "argument 'grads' has 0 tensors; expected as many as 'self', which has 1"),
-    "another type": ({"grads": [FOUR.double()]}, "argument 'grads' has a tensor of type Double; expected Float"),
-    "another shape": ({"exp_avgs": [TWO]}, r"argument 'exp_avgs' has a tensor of shape \[2\]; expected \[4\]"),
+    "too few gradients": (
+        {"grads": []},
+        "_fused_adam_: argument 'grads' has 0 tensors; expected as many as 'self', which has 1",
+    ),
+    "another type": (
+        {"grads": [FOUR.double()]},
+        "_fused_adam_: argument 'grads' has a tensor of type Double; expected Float",
+    ),
+    "another shape": (
+        {"exp_avgs": [TWO]},
+        "_fused_adam_: argument 'exp_avgs' has a tensor of shape [2]; expected [4]",
+    ),
     "maxima without amsgrad": (
         {"max_exp_avg_sqs": [FOUR]},
-        "argument 'max_exp_avg_sqs' has 1 tensors; expected none without amsgrad",
+        "_fused_adam_: argument 'max_exp_avg_sqs' has 1 tensors; expected none without amsgrad",
     ),
-    "a scale in double": ({"grad_scale": FOUR[0].double()}, "argument 'grad_scale' is of type Double; expected Float"),
-    "two infinities": ({"found_inf": TWO}, "argument 'found_inf' has 2 elements; expected 1"),
+    "a scale in double": (
+        {"grad_scale": FOUR[0].double()},
+        "_fused_adam_: argument 'grad_scale' is of type Double; expected Float",
+    ),
+    "two infinities": ({"found_inf": TWO}, "_fused_adam_: argument 'found_inf' has 2 elements; expected 1"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_what_the_kernel_would_misread_is_refused(device: str, case: str) -> None:
     changes, text = WRONG[case]
-    with pytest.raises(RuntimeError, match=f"^_fused_adam_: {text}"):
+    with pytest.raises(RuntimeError) as caught:
         call(torch._fused_adam_, adam(device, **{name: on(device, value) for name, value in changes.items()}))
+    assert str(caught.value).splitlines()[0] == text
     torch.openreg.synchronize(device)
 
 

@@ -10,13 +10,13 @@ namespace openreg::kernels {
 
 namespace {
 
-struct List {
+struct RunningList {
   const ListArgs& args;
   ElementwiseLoop loop;
 };
 
 /// One tensor of the list as the arguments of the kernel that works on one.
-void describe(const ListArgs& list, const ListEntry& entry, StridedArgs& args) {
+void describeTensor(const ListArgs& list, const ListEntry& entry, StridedArgs& args) {
   args.dims = 1;
   args.operands = list.operands + list.inPlace;
   args.common = list.common;
@@ -31,11 +31,11 @@ void describe(const ListArgs& list, const ListEntry& entry, StridedArgs& args) {
 }
 
 void listLoop(void* state, int64_t begin, int64_t end) {
-  const auto& [list, loop] = *static_cast<const List*>(state);
+  const auto& [list, loop] = *static_cast<const RunningList*>(state);
   const auto count = [&list = list](int i) { return list.entry(i).count; };
   eachPart(list.tensors, count, begin, end, [&list = list, loop = loop](int i, int64_t from, int64_t to) {
     StridedArgs args; // not initialised as a whole: most of it is not used
-    describe(list, list.entry(i), args);
+    describeTensor(list, list.entry(i), args);
     loop(&args, from, to);
   });
 }
@@ -54,7 +54,7 @@ void runList(const ListArgs& args, int operands, ElementwiseLoop loop, orKernelC
   for (int i = 0; i < args.tensors; ++i) {
     elements += args.entry(i).count;
   }
-  List list{args, loop};
+  RunningList list{args, loop};
   context->parallelFor(context, elements, kGrain, &listLoop, &list);
 }
 

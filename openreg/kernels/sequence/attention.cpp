@@ -8,7 +8,7 @@ namespace {
 
 /// The largest of some numbers, and their sum; NaN is in the sum. @param count A multiple of kTileVector.
 template <class C>
-OPENREG_MULTIVERSION C largest(const C* x, int64_t count) {
+OPENREG_MULTIVERSION C largestOf(const C* x, int64_t count) {
   C lanes[kTileVector];
   std::fill_n(lanes, kTileVector, -std::numeric_limits<C>::infinity());
   for (int64_t i = 0; i < count; i += kTileVector) {
@@ -20,7 +20,7 @@ OPENREG_MULTIVERSION C largest(const C* x, int64_t count) {
 }
 
 template <class C>
-OPENREG_MULTIVERSION C sum(const C* x, int64_t count) {
+OPENREG_MULTIVERSION C sumOf(const C* x, int64_t count) {
   C lanes[kTileVector] = {};
   for (int64_t i = 0; i < count; i += kTileVector) {
     for (int64_t lane = 0; lane < kTileVector; ++lane) {
@@ -35,7 +35,7 @@ OPENREG_MULTIVERSION C sum(const C* x, int64_t count) {
 }
 
 template <class C>
-OPENREG_MULTIVERSION void multiplyRow(C* x, C factor, int64_t count) {
+OPENREG_MULTIVERSION void scaleBy(C* x, C factor, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     x[i] *= factor;
   }
@@ -52,16 +52,16 @@ struct OnlineSoftmax {
   /// Turns a row of scores into exponentials; returns the factor for what has been added up of values.
   C add(C* scores, int64_t count) {
     const C before = largest;
-    largest = std::max(before, kernels::largest(scores, count));
+    largest = std::max(before, largestOf(scores, count));
     if (largest == -std::numeric_limits<C>::infinity()) {
       // No key is seen so far, and -Inf - -Inf is no number; NaNs stay what they are.
       exponentials(scores, C(0), count);
-      sum += kernels::sum(scores, count);
+      sum += sumOf(scores, count);
       return 1;
     }
     exponentials(scores, largest, count);
     const C factor = std::exp(before - largest);
-    sum = sum * factor + kernels::sum(scores, count);
+    sum = sum * factor + sumOf(scores, count);
     return factor;
   }
 };
@@ -83,7 +83,7 @@ void attend(
       C* row = scores.data() + i * kTileKeys;
       const C factor = softmax[i].add(row, tile.padded(n));
       if (factor != C(1)) {
-        multiplyRow(tile.row(args.out, head, query + i), factor, args.valueWidth);
+        scaleBy(tile.row(args.out, head, query + i), factor, args.valueWidth);
       }
       tile.dropOut(query + i, key, n, row);
     }
@@ -96,12 +96,12 @@ void attend(
   for (int64_t i = 0; i < m; ++i) {
     const C sum = softmax[i].sum;
     logSumExp[i] = softmax[i].largest + std::log(sum); // -Inf if it sees no key: then its row is 0
-    multiplyRow(tile.row(args.out, head, query + i), sum == C(0) ? C(1) : C(1) / sum, args.valueWidth);
+    scaleBy(tile.row(args.out, head, query + i), sum == C(0) ? C(1) : C(1) / sum, args.valueWidth);
   }
 }
 
 template <class C>
-struct Forward {
+struct AttentionForward {
   void operator()(const AttentionArgs& args, orKernelContext& context) const {
     const int64_t tiles = (args.queries + kTileQueries - 1) / kTileQueries;
     runAttention(args, context, args.batch * args.heads * tiles, [](void* state, int64_t begin, int64_t end) {
@@ -118,7 +118,7 @@ struct Forward {
   }
 };
 
-const RegisterTypes<AttentionArgs, Forward, float, double> kForward("attention");
+const RegisterTypes<AttentionArgs, AttentionForward, float, double> kAttentionForward("attention");
 
 } // namespace
 

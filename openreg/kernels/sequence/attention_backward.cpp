@@ -15,7 +15,7 @@ OPENREG_MULTIVERSION void deriveScores(C* grad, const C* p, C offset, C scale, i
 }
 
 template <class C>
-C dot(const C* a, const C* b, int64_t count) {
+C dotOfRows(const C* a, const C* b, int64_t count) {
   C sum = 0;
   for (int64_t i = 0; i < count; ++i) {
     sum += a[i] * b[i];
@@ -25,14 +25,14 @@ C dot(const C* a, const C* b, int64_t count) {
 
 /// Memory of a thread: two tiles.
 template <class C>
-struct Workspace {
+struct AttentionWorkspace {
   std::vector<C> weights = std::vector<C>(kTileQueries * kTileKeys);
   std::vector<C> grads = std::vector<C>(kTileQueries * kTileKeys);
 };
 
 /// Adds what a tile gives to the gradients of its queries, keys and values.
 template <class C>
-void derive(
+void deriveTile(
     const AttentionArgs& args,
     AttentionTile<C>& tile,
     int64_t head,
@@ -41,7 +41,7 @@ void derive(
     int64_t key,
     int64_t n,
     const C* offsets,
-    Workspace<C>& space) {
+    AttentionWorkspace<C>& space) {
   const int64_t keyHead = tile.keyHead();
   C* weights = space.weights.data();
   C* grads = space.grads.data();
@@ -78,7 +78,8 @@ void derive(
 }
 
 template <class C>
-void clear(const AttentionTile<C>& tile, const AttentionRows& rows, int64_t head, int64_t positions, int64_t width) {
+void clearRows(
+    const AttentionTile<C>& tile, const AttentionRows& rows, int64_t head, int64_t positions, int64_t width) {
   for (int64_t i = 0; i < positions; ++i) {
     std::fill_n(tile.row(rows, head, i), width, C(0));
   }
@@ -88,24 +89,26 @@ void clear(const AttentionTile<C>& tile, const AttentionRows& rows, int64_t head
 /// One head of keys and all heads of queries that it serves. All of it is one thread's, so that each gradient is added
 /// up in one order, and no two threads write to one place.
 template <class C>
-void deriveHead(const AttentionArgs& args, const Blas* blas, int64_t sample, int64_t keyHead, Workspace<C>& space) {
+void deriveHead(
+    const AttentionArgs& args, const Blas* blas, int64_t sample, int64_t keyHead, AttentionWorkspace<C>& space) {
   const int64_t served = args.heads / args.keyHeads;
   for (int64_t head = keyHead * served; head < (keyHead + 1) * served; ++head) {
     AttentionTile<C> tile(args, blas, sample, head);
     if (head == keyHead * served) {
-      clear(tile, args.gradKey, keyHead, args.keys, args.width);
-      clear(tile, args.gradValue, keyHead, args.keys, args.valueWidth);
+      clearRows(tile, args.gradKey, keyHead, args.keys, args.width);
+      clearRows(tile, args.gradValue, keyHead, args.keys, args.valueWidth);
     }
-    clear(tile, args.gradQuery, head, args.queries, args.width);
+    clearRows(tile, args.gradQuery, head, args.queries, args.width);
     for (int64_t query = 0; query < args.queries; query += kTileQueries) {
       const int64_t m = std::min(kTileQueries, args.queries - query);
       C offsets[kTileQueries];
       for (int64_t i = 0; i < m; ++i) {
-        offsets[i] = dot(tile.row(args.gradOut, head, query + i), tile.row(args.out, head, query + i), args.valueWidth);
+        offsets[i] =
+            dotOfRows(tile.row(args.gradOut, head, query + i), tile.row(args.out, head, query + i), args.valueWidth);
       }
       const int64_t keys = tile.keysBefore(query + m);
       for (int64_t key = 0; key < keys; key += kTileKeys) {
-        derive(args, tile, head, query, m, key, std::min(kTileKeys, keys - key), offsets, space);
+        deriveTile(args, tile, head, query, m, key, std::min(kTileKeys, keys - key), offsets, space);
       }
     }
   }
@@ -113,11 +116,11 @@ void deriveHead(const AttentionArgs& args, const Blas* blas, int64_t sample, int
 // LITERALINCLUDE END: ATTENTION BACKWARD
 
 template <class C>
-struct Backward {
+struct AttentionBackward {
   void operator()(const AttentionArgs& args, orKernelContext& context) const {
     runAttention(args, context, args.batch * args.keyHeads, [](void* state, int64_t begin, int64_t end) {
       const auto& [args, blas] = *static_cast<const Attention*>(state);
-      Workspace<C> space;
+      AttentionWorkspace<C> space;
       for (; begin < end; ++begin) {
         deriveHead(args, blas, begin / args.keyHeads, begin % args.keyHeads, space);
       }
@@ -125,7 +128,7 @@ struct Backward {
   }
 };
 
-const RegisterTypes<AttentionArgs, Backward, float, double> kBackward("attention_backward");
+const RegisterTypes<AttentionArgs, AttentionBackward, float, double> kAttentionBackward("attention_backward");
 
 } // namespace
 

@@ -92,7 +92,7 @@ class AdamStep {
     const auto call = [&](auto function) {
       function(numbers_, count, a[kAdamParameter], a[kAdamGradient], a[kAverage], a[kSquares], a[kMaxSquares]);
     };
-    const auto withAmsgrad = [&]<bool decoupled, bool scaled>() {
+    const auto withAmsgrad = [&]<bool decoupled, bool scaled> {
       amsgrad_ ? call(adam<C, decoupled, scaled, true>) : call(adam<C, decoupled, scaled, false>);
     };
     if (decoupled_) {
@@ -119,7 +119,7 @@ struct FusedAdam {
   }
 };
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool fusedAdamKernels = [] {
   addFused<FusedAdam<float>>("fused_adam.float");
   addFused<FusedAdam<double>>("fused_adam.double");
   return true;

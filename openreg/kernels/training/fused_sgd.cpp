@@ -86,7 +86,7 @@ struct FusedSgd {
   void operator()(const FusedArgs& args, orKernelContext& context) const { runFused<C, SgdStep<C>, 1>(args, context); }
 };
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool fusedSgdKernels = [] {
   addFused<FusedSgd<float>>("fused_sgd.float");
   addFused<FusedSgd<double>>("fused_sgd.double");
   return true;

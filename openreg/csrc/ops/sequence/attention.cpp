@@ -2,15 +2,12 @@
 #include "ops/launch/arrays.h"
 #include "ops/launch/count.h"
 #include "ops/launch/dtype.h"
+#include "ops/sequence/attention_choice.h"
 #include "ops/structured/plain.h"
-#include "ops/structured/structured_output.h"
 #include "random/generator.h"
 
 #include <kernels/sequence/attention.h>
 
-#include <ATen/Context.h>
-#include <ATen/SDPBackend.h>
-#include <ATen/native/transformers/attention.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -24,62 +21,6 @@ namespace {
 
 using kernels::AttentionArgs;
 using kernels::AttentionRows;
-
-// LITERALINCLUDE START: ATTENTION CHOICE
-/// Whether a mask is what the kernel reads: one number for each pair of query and key, with broadcasting.
-bool fitsMask(const at::Tensor& mask, const at::Tensor& query, const at::Tensor& key) {
-  const std::array<int64_t, 4> pairs = {query.size(0), query.size(1), query.size(2), key.size(2)};
-  if (mask.dim() > 4 || mask.requires_grad() || (mask.scalar_type() != at::kBool && mask.dtype() != query.dtype())) {
-    return false;
-  }
-  for (int64_t i = 1; i <= mask.dim(); ++i) {
-    if (mask.size(-i) != 1 && mask.size(-i) != pairs[4 - static_cast<size_t>(i)]) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/// Whether the kernel computes this; the rest, errors included, is PyTorch's own function's.
-bool fitsKernel(
-    const at::Tensor& query,
-    const at::Tensor& key,
-    const at::Tensor& value,
-    const OptionalTensor& mask,
-    double dropout,
-    bool causal,
-    bool sharesKeys) {
-  for (const auto* tensor : {&query, &key, &value}) {
-    if (tensor->dim() != 4 || tensor->numel() == 0 || tensor->layout() != at::kStrided ||
-        tensor->device() != query.device() || tensor->dtype() != query.dtype() || tensor->size(0) != query.size(0)) {
-      return false;
-    }
-  }
-  const auto heads = query.size(1), keyHeads = key.size(1);
-  return value.size(1) == keyHeads && (heads == keyHeads || (sharesKeys && heads % keyHeads == 0)) &&
-         query.size(3) == key.size(3) && value.size(2) == key.size(2) && dropout >= 0 && dropout < 1 &&
-         (!mask.has_value() || (!causal && fitsMask(*mask, query, key))) && at::isFloatingType(query.scalar_type()) &&
-         kernelFamily<"attention">.find(query.scalar_type(), query.device().index()) != nullptr &&
-         kernelFamily<"attention_backward">.find(query.scalar_type(), query.device().index()) != nullptr;
-}
-
-int64_t chooseAttention(
-    const at::Tensor& query,
-    const at::Tensor& key,
-    const at::Tensor& value,
-    const OptionalTensor& mask,
-    double dropout,
-    bool causal,
-    std::optional<double> /*scale*/,
-    bool sharesKeys) {
-  const auto& context = at::globalContext();
-  auto choice = context.userEnabledMathSDP() ? at::SDPBackend::math : at::SDPBackend::error;
-  if (context.userEnabledOverrideableSDP() && fitsKernel(query, key, value, mask, dropout, causal, sharesKeys)) {
-    choice = at::SDPBackend::overrideable;
-  }
-  return static_cast<int64_t>(choice);
-}
-// LITERALINCLUDE END: ATTENTION CHOICE
 
 /// A launch that is being put together.
 class AttentionLaunch {
@@ -111,7 +52,7 @@ class AttentionLaunch {
     if (bias.defined()) {
       const auto pairs = bias.expand({args_.batch, args_.heads, args_.queries, args_.keys});
       args_.bias = pairs.const_data_ptr();
-      args_.biasType = kernelDType(pairs.scalar_type(), kernelFamily<"attention">.name());
+      args_.biasType = kernelDType(pairs.scalar_type(), attentionKernels().name());
       for (size_t i = 0; i < 4; ++i) {
         args_.biasStrides[i] = pairs.strides()[i] * pairs.element_size();
       }
@@ -197,9 +138,9 @@ void checkFits(
     double dropout,
     bool causal) {
   const auto mask = bias.has_value() && bias->defined() ? OptionalTensor(bias->detach()) : std::nullopt;
-  (void)kernelFamily<"attention">.get(query.scalar_type(), query.device().index());
+  (void)attentionKernels().get(query.scalar_type(), query.device().index());
   TORCH_CHECK(
-      fitsKernel(query, key, value, mask, dropout, causal, /*sharesKeys=*/true) &&
+      fitsAttention(query, key, value, mask, dropout, causal, /*sharesKeys=*/true) &&
           (!mask.has_value() || mask->scalar_type() != at::kBool),
       "_scaled_dot_product_fused_attention_overrideable: queries of shape ", query.sizes(), ", keys of ", key.sizes(),
       " and values of ", value.sizes(), " with a mask of ", mask.has_value() ? mask->sizes() : at::IntArrayRef(),
@@ -239,7 +180,7 @@ attention(
     seed = at::scalar_tensor(static_cast<int64_t>(numbers.seed), at::kLong);
     offset = at::scalar_tensor(static_cast<int64_t>(numbers.offset), at::kLong);
   }
-  launch.run(kernelFamily<"attention">);
+  launch.run(attentionKernels());
   return {out, logSumExp, {}, {}, args.queries, args.keys, seed, offset, {}};
 }
 // LITERALINCLUDE END: ATTENTION FORWARD
@@ -287,20 +228,15 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attentionBackward(
   if (dropout > 0) {
     launch.numbers({static_cast<uint64_t>(seed.item<int64_t>()), static_cast<uint64_t>(offset.item<int64_t>())});
   }
-  launch.run(kernelFamily<"attention_backward">);
+  launch.run(attentionBackwardKernels());
   return {gradQuery, gradKey, gradValue, {}};
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_fused_sdp_choice", chooseAttention);
   implPlain<"_scaled_dot_product_fused_attention_overrideable", attention>(m);
-  // The number of the dropout's seed is on the CPU.
+  // The numbers that dropout began with are on the CPU.
   m.impl("_scaled_dot_product_fused_attention_overrideable_backward", attentionBackward);
 }
 
 } // namespace
 } // namespace openreg
-
-namespace at::native {
-REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &openreg::chooseAttention)
-} // namespace at::native

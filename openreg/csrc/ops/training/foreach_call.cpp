@@ -71,7 +71,7 @@ const c10::Scalar& ofIndex(at::ArrayRef<c10::Scalar> numbers, size_t i) {
 }
 
 /// Whether tensors have the same elements at the same places of their memory, without gaps.
-bool areAlike(const at::Tensor& a, const at::Tensor& b) {
+bool areOfOneLayout(const at::Tensor& a, const at::Tensor& b) {
   if (a.sizes() != b.sizes()) {
     return false;
   }
@@ -83,7 +83,7 @@ bool areAlike(const at::Tensor& a, const at::Tensor& b) {
   return true;
 }
 
-bool isPlain(const at::Tensor& tensor, const at::Tensor& like) {
+bool isOfKind(const at::Tensor& tensor, const at::Tensor& like) {
   return tensor.scalar_type() == like.scalar_type() && tensor.device() == like.device() &&
          tensor.layout() == at::kStrided && !tensor.is_conj() && !tensor.is_neg();
 }
@@ -132,7 +132,7 @@ bool ForeachCall::fits() const {
   }
   return std::all_of(operands_.begin(), operands_.end(), [&](const Operand& operand) {
     if (operand.single != nullptr) {
-      return operand.single->dim() == 0 && isPlain(*operand.single, like);
+      return operand.single->dim() == 0 && isOfKind(*operand.single, like);
     }
     if (!operand.numbers.empty()) {
       return areReal(operand.numbers);
@@ -140,7 +140,7 @@ bool ForeachCall::fits() const {
     bool fit = operand.tensors.size() == first_.size();
     for (size_t i = 0; fit && i < first_.size(); ++i) {
       const auto& tensor = operand.tensors[i];
-      fit = isPlain(tensor, like) && areAlike(tensor, first_[i]) && tensor.is_non_overlapping_and_dense();
+      fit = isOfKind(tensor, like) && areOfOneLayout(tensor, first_[i]) && tensor.is_non_overlapping_and_dense();
     }
     return fit;
   });

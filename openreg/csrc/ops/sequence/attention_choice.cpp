@@ -1,0 +1,93 @@
+// When attention is one kernel, and when PyTorch's math path.
+#include "ops/sequence/attention_choice.h"
+
+#include <ATen/Context.h>
+#include <ATen/SDPBackend.h>
+#include <ATen/native/transformers/attention.h>
+#include <torch/library.h>
+
+#include <array>
+
+namespace openreg {
+namespace {
+
+/// Whether a mask is what the kernel reads: one number for each pair of query and key, with broadcasting.
+bool fitsMask(const at::Tensor& mask, const at::Tensor& query, const at::Tensor& key) {
+  const std::array<int64_t, 4> pairs = {query.size(0), query.size(1), query.size(2), key.size(2)};
+  if (mask.dim() > 4 || mask.requires_grad() || (mask.scalar_type() != at::kBool && mask.dtype() != query.dtype())) {
+    return false;
+  }
+  for (int64_t i = 1; i <= mask.dim(); ++i) {
+    if (mask.size(-i) != 1 && mask.size(-i) != pairs[4 - static_cast<size_t>(i)]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+// LITERALINCLUDE START: ATTENTION CHOICE
+bool fitsAttention(
+    const at::Tensor& query,
+    const at::Tensor& key,
+    const at::Tensor& value,
+    const std::optional<at::Tensor>& mask,
+    double dropout,
+    bool causal,
+    bool sharesKeys) {
+  for (const auto* tensor : {&query, &key, &value}) {
+    if (tensor->dim() != 4 || tensor->numel() == 0 || tensor->layout() != at::kStrided ||
+        tensor->device() != query.device() || tensor->dtype() != query.dtype() || tensor->size(0) != query.size(0)) {
+      return false;
+    }
+  }
+  const auto heads = query.size(1), keyHeads = key.size(1);
+  return value.size(1) == keyHeads && (heads == keyHeads || (sharesKeys && heads % keyHeads == 0)) &&
+         query.size(3) == key.size(3) && value.size(2) == key.size(2) && dropout >= 0 && dropout < 1 &&
+         (!mask.has_value() || (!causal && fitsMask(*mask, query, key))) && at::isFloatingType(query.scalar_type()) &&
+         attentionKernels().find(query.scalar_type(), query.device().index()) != nullptr &&
+         attentionBackwardKernels().find(query.scalar_type(), query.device().index()) != nullptr;
+}
+// LITERALINCLUDE END: ATTENTION CHOICE
+
+namespace {
+
+// LITERALINCLUDE START: ATTENTION CHOICE
+int64_t chooseAttention(
+    const at::Tensor& query,
+    const at::Tensor& key,
+    const at::Tensor& value,
+    const std::optional<at::Tensor>& mask,
+    double dropout,
+    bool causal,
+    std::optional<double> /*scale*/,
+    bool sharesKeys) {
+  const auto& context = at::globalContext();
+  auto choice = context.userEnabledMathSDP() ? at::SDPBackend::math : at::SDPBackend::error;
+  if (context.userEnabledOverrideableSDP() && fitsAttention(query, key, value, mask, dropout, causal, sharesKeys)) {
+    choice = at::SDPBackend::overrideable;
+  }
+  return static_cast<int64_t>(choice);
+}
+// LITERALINCLUDE END: ATTENTION CHOICE
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_fused_sdp_choice", chooseAttention);
+}
+
+} // namespace
+
+const KernelFamily& attentionKernels() {
+  return kernelFamily<"attention">;
+}
+
+const KernelFamily& attentionBackwardKernels() {
+  return kernelFamily<"attention_backward">;
+}
+
+} // namespace openreg
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &openreg::chooseAttention)
+} // namespace at::native
