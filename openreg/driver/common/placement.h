@@ -1,8 +1,8 @@
 // Where threads run, and how long they spin: all that drivers do so that threads which wait for each other do not stand
 // in each other's way. Nothing depends on it but speed. Measured one by one on two busy cores: without spinning, `x +
 // y` of one element and reading the result takes several times as long, and so it does where a woken worker stays on
-// the core of who woke it (Whereabouts::leave). Looking at the other's core before spinning shows in the median only,
-// when others use the machine.
+// the core of who woke it (Whereabouts::leave); of large kernels the usual time gets longer, not the best. Looking at
+// the other's core before spinning shows in the usual time only, too, when others use the machine.
 #pragma once
 
 #include <atomic>

@@ -39,6 +39,7 @@ void ComputePool::run(int64_t count, int64_t grain, orLoopBody body, void* state
   }
   const int64_t piece = (count + pieces - 1) / pieces;
   startHelpers(threads - 1);
+  caller_.note();
   loop_ = {body, state, count, piece};
   next_.store(0, std::memory_order_relaxed);
   state_.store((state_.load(std::memory_order_relaxed) & ~(kOpen | kInside)) + kNumber + kOpen);
@@ -137,6 +138,7 @@ void ComputePool::help() {
         futexWait(state_, state);
       }
       sleepers_.fetch_sub(1);
+      caller_.leave(); // It may wake up on the core of the thread that it is to help.
     }
   }
 }

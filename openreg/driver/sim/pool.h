@@ -47,7 +47,8 @@ class ComputePool {
 
   std::atomic<bool> taken_{false}; ///< One loop at a time; who finds the pool taken works alone.
   Loop loop_;
-  int helpers_ = 0;                          ///< Threads started. Belongs to who has the pool.
+  int helpers_ = 0; ///< Threads started. Belongs to who has the pool.
+  Whereabouts caller_;
   Whereabouts helper_;                       ///< That joined last.
   alignas(64) std::atomic<int64_t> next_{0}; ///< Start of the next piece.
   alignas(64) std::atomic<uint32_t> state_{0};
