@@ -78,10 +78,9 @@ class Ladder:
         found = self.root.glob(pattern + "/*" if pattern.endswith("**") else pattern)  # '**' alone finds folders only
         files = {x.relative_to(self.root).as_posix(): x for x in sorted(found) if x.is_file() and not self.ignores(x)}
         new = {path: file for path, file in files.items() if "*" not in pattern or path not in tree}
-        if not new:
-            what = "no file that no earlier step has" if files else "no file"
-            raise StepError(f"a step adds {pattern!r}, which matches {what}")
-        return new
+        if new:
+            return new
+        raise StepError(f"a step adds {pattern!r}, which matches no file{' that no earlier step has' if files else ''}")
 
     def ignores(self, file: Path) -> bool:
         """Tell whether a file is something that builds leave in the tree."""

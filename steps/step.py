@@ -108,9 +108,8 @@ class Workshop:
             configure += [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
         shutil.rmtree(site, ignore_errors=True)
         print(f"building {src.relative_to(self.root)} ...", flush=True)
-        name = f"step {self.ladder.steps[index].number}"
         for command in (configure, ["cmake", "--build", str(build)], ["cmake", "--install", str(build)]):
-            code, output = watch(command, name, self.root, self.environment())
+            code, output = watch(command, f"step {self.ladder.steps[index].number}", self.root, self.environment())
             if code:
                 print(output[max(output.find("FAILED:"), 0) :])
                 error = COMPILER_ERROR.search(output)

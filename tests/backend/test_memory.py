@@ -702,6 +702,7 @@ def test_emptying_the_cache_waits_for_each_event_whatever_their_order(program: P
         early, late = (torch.empty(1 << 20, dtype=torch.uint8, device="openreg") for _ in range(2))
         for x in (early, late):
             x.record_stream(stream)
+        sim.pause_at_gates()
         recorded = sim.gate(name="recorded")
         freeing = Call(early.set_)  # lets the GIL go, unlike `del`
         recorded.wait_for(1)
@@ -716,7 +717,6 @@ def test_emptying_the_cache_waits_for_each_event_whatever_their_order(program: P
         assert torch.openreg.memory_stats(0)["active_bytes.all.current"] == 0
     """,
         OPENREG_DRIVER="sim",  # inside which the pause points are
-        OPENREG_SIM="pause=1",
     )
 
 
@@ -736,7 +736,7 @@ def test_pytorchs_own_way_to_empty_the_cache_holds_the_gil(program: ProgramFunct
         print("went on after the gate's deadline:", time.monotonic() - start > 0.5)
         thread.join()
     """)
-    assert said == "went on after the gate's deadline: True\n"
+    assert "went on after the gate's deadline: True\n" in said
 
 
 def test_emptying_a_cache_that_was_never_used_starts_nothing(program: ProgramFunction) -> None:

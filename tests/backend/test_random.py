@@ -75,7 +75,7 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A module for the device, made of the same header as the device's own."""
     library = tmp_path_factory.mktemp("kernels") / "libphilox.so"
     source = Path(__file__).parent / "kernels" / "philox.cpp"
-    includes = [f"-I{ROOT / 'openreg' / folder}" for folder in ("kernels", "driver/include")]
+    includes = [f"-I{ROOT / 'openreg' / folder}" for folder in ("", "driver/include")]
     command = ["c++", "-std=c++20", "-O2", "-shared", "-fPIC", *includes, str(source), "-o", str(library)]
     subprocess.run(command, check=True)
     return str(library)
@@ -865,7 +865,7 @@ def test_tensors_of_two_devices_are_refused(device: str, other_device: str) -> N
     for p in (y, y.cpu()):
         with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
             x.bernoulli_(p)
-    with pytest.raises(RuntimeError, match="multinomial arguments must have the same device"):
+    with pytest.raises(RuntimeError, match="on the same device, but got out is on"):
         torch.multinomial(x, 1, out=torch.empty(1, dtype=torch.int64, device=other_device))
 
 

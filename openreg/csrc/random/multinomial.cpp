@@ -19,7 +19,6 @@ namespace {
 constexpr int64_t kMaxCategories = int64_t{1} << 24; // PyTorch's limit on all devices
 
 void checkMultinomial(const at::Tensor& self, int64_t samples, bool replacement, const at::Tensor& result) {
-  TORCH_CHECK(result.device() == self.device(), "multinomial arguments must have the same device");
   TORCH_CHECK(self.dim() > 0 && self.dim() <= 2, "prob_dist must be 1 or 2 dim");
   TORCH_CHECK(
       at::isFloatingType(self.scalar_type()),

@@ -14,7 +14,7 @@
 #include "kernels/loop/element.h"
 #include "kernels/loop/functor.h"
 #include "kernels/loop/ivdep.h"
-#include "kernels/loop/lists.h"
+#include "kernels/loop/list_loop.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {

@@ -7,6 +7,7 @@
 #include "kernels/loop/block.h"
 #include "kernels/loop/element.h"
 #include "kernels/loop/functor.h"
+#include "kernels/loop/list_loop.h"
 #include "kernels/training/fused_optimizer.h"
 
 namespace openreg::kernels {

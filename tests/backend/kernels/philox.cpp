@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "openreg_kernel.h"
-#include "philox.h"
+#include "kernels/random/philox.h"
 
 namespace {
 

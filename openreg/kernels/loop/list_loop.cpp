@@ -1,5 +1,5 @@
 // Elementwise kernels over lists of tensors: what all of them share. And the kernel "zeros", which only lists need.
-#include "kernels/loop/lists.h"
+#include "kernels/loop/list_loop.h"
 
 #include <cstring>
 
