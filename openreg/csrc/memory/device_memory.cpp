@@ -105,7 +105,8 @@ Pool& DeviceMemory::pool(orStream_t stream, bool small) {
 // LITERALINCLUDE END: ALLOCATE BLOCK
 
 // LITERALINCLUDE START: FREE BLOCK
-void DeviceMemory::free(Block* block) noexcept {
+// poison() asks settings that were read, and may have thrown, when the block was made.
+void DeviceMemory::free(Block* block) noexcept { // NOLINT(bugprone-exception-escape)
   report(block->data, -static_cast<int64_t>(block->size));
   // The events are there, recordStream() has made them. A device that refuses to record has failed: it does no more
   // work, so that there is nothing to wait for.

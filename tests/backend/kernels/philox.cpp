@@ -1,8 +1,8 @@
 // A module with one kernel: a block of Philox for a counter and a key, as the device's own code computes it.
 #include <cstdint>
 
-#include "openreg_kernel.h"
 #include "kernels/random/philox.h"
+#include "openreg_kernel.h"
 
 namespace {
 

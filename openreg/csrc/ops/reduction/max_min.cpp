@@ -68,7 +68,7 @@ struct Along : Meta {
       const at::Tensor& self,
       int64_t /*dim*/,
       bool keepdim,
-      const typename Meta::meta_return_ty& found,
+      const Meta::meta_return_ty& found,
       const at::Tensor& values,
       const at::Tensor& indices) {
     reduceIntoTwo(kernelFamily<family>, self, at::IntArrayRef(found.dim), keepdim, values, indices);
