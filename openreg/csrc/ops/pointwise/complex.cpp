@@ -1,5 +1,5 @@
 // complex and polar: complex numbers out of two real ones.
-#include "ops/pointwise/elementwise_stub.h"
+#include "ops/pointwise/elementwise_stub_of_input.h"
 #include "ops/structured/plain.h"
 
 #include <ATen/native/TensorFactories.h>
@@ -10,11 +10,6 @@
 namespace openreg {
 namespace {
 
-template <Name family>
-void complexKernel(at::TensorIterator& iter) {
-  launchElementwise(kernelFamily<family>, iter, iter.input_dtype());
-}
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implPlain<"complex.out", at::native::complex_out>(m);
   implPlain<"polar.out", at::native::polar_out>(m);
@@ -24,6 +19,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 } // namespace openreg
 
 namespace at::native {
-REGISTER_PRIVATEUSE1_DISPATCH(complex_stub, &openreg::complexKernel<"complex">)
-REGISTER_PRIVATEUSE1_DISPATCH(polar_stub, &openreg::complexKernel<"polar">)
+REGISTER_PRIVATEUSE1_DISPATCH(complex_stub, &openreg::elementwiseStubOfInput<"complex">)
+REGISTER_PRIVATEUSE1_DISPATCH(polar_stub, &openreg::elementwiseStubOfInput<"polar">)
 } // namespace at::native

@@ -18,12 +18,6 @@ template <Name family, class Iterator, class... Parameters>
 void elementwiseStub(Iterator& iter, Parameters... parameters) {
   launchElementwise(kernelFamily<family>, iter, {c10::Scalar(std::move(parameters))...});
 }
-
-/** @brief The same for stubs whose output is of another type than what they compute in: isposinf. */
-template <Name family, class Iterator>
-void elementwiseStubOfInput(Iterator& iter) {
-  launchElementwise(kernelFamily<family>, iter, iter.input_dtype());
-}
 // LITERALINCLUDE END: ELEMENTWISE STUB
 
 } // namespace openreg

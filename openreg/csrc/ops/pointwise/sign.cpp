@@ -1,5 +1,6 @@
 // Signs, absolute values, and what is no ordinary number.
 #include "ops/pointwise/elementwise_stub.h"
+#include "ops/pointwise/elementwise_stub_of_input.h"
 #include "ops/structured/forms.h"
 #include "ops/structured/plain.h"
 
