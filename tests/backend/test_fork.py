@@ -380,4 +380,6 @@ def test_without_the_wait_at_exit_an_engines_thread_aborts_the_process() -> None
 
 def test_a_fresh_process_ends_in_the_same_way(program: ProgramFunction) -> None:
     done = fresh(PRELUDE + BUSY + "torch._keep = [x, *ys]\nraise SystemExit(4)")
-    assert (done.returncode, done.stderr) == (4, "")
+    # Until a busy machine has ended the process, the gate's deadline may pass, which it says.
+    said = [line for line in done.stderr.splitlines() if not line.startswith("gate ")]
+    assert (done.returncode, said) == (4, [])
