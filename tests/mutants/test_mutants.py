@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def seeding() -> ModuleType:
-    """tools/mutants.py."""
+    """tools/mutants.py, which finds its neighbours as if it were run."""
+    sys.path.append(str(ROOT / "tools"))
     spec = importlib.util.spec_from_file_location("seeding", ROOT / "tools" / "mutants.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
