@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "command.h"
 #include "common/space.h"
@@ -13,9 +14,10 @@ class Device;
 
 /// One end of a copy, resolved: bytes that may be touched as long as this lives.
 struct Place {
-  Span span;             ///< Of device memory.
-  char* bytes = nullptr; ///< Where to read or write.
-  Pinned::Use pinned;    ///< Of pinned memory.
+  Span span;                        ///< Of device memory.
+  char* bytes = nullptr;            ///< Where to read or write.
+  Pinned::Use pinned;               ///< Of pinned memory.
+  std::shared_ptr<const void> held; ///< What else must stay until the copy has ended, if anything.
 
   // See common/copy_calls.h.
   bool resolveDevice(const void* ptr, size_t size, const Device& device);

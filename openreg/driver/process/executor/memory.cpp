@@ -45,9 +45,10 @@ bool Service::place(sim::Place& place, Where where, uint64_t at, uint64_t size) 
       if (next == pins_.begin()) {
         return false;
       }
-      const auto [offset, bytes] = *std::prev(next);
+      const auto& [offset, pin] = *std::prev(next);
       place.bytes = pinnedView_.begin() + at;
-      return at - offset <= bytes && size <= bytes - (at - offset);
+      place.held = pin.uses;
+      return at - offset <= pin.bytes && size <= pin.bytes - (at - offset);
     }
   }
   return false;
@@ -81,26 +82,31 @@ void Service::onPin(const RangeFrame& frame) {
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t all = pinnedView_.bytes();
   const auto next = pins_.lower_bound(frame.offset);
-  const bool known = next != pins_.end() && next->first == frame.offset && next->second == frame.bytes;
+  const bool known = next != pins_.end() && next->first == frame.offset && next->second.bytes == frame.bytes;
   if (known) {
     return; // Two threads of the host have each been the first.
   }
   const bool fits = frame.offset % page == 0 && frame.bytes % page == 0 && frame.bytes != 0 && frame.offset < all &&
                     frame.bytes <= all - frame.offset;
-  const bool overlaps = (next != pins_.end() && fits && next->first < frame.offset + frame.bytes) ||
-                        (next != pins_.begin() && std::prev(next)->first + std::prev(next)->second > frame.offset);
+  const bool overlaps =
+      (next != pins_.end() && fits && next->first < frame.offset + frame.bytes) ||
+      (next != pins_.begin() && std::prev(next)->first + std::prev(next)->second.bytes > frame.offset);
   if (!fits || overlaps || !pinnedView_.open(descriptors_[kPinned], frame.offset, frame.bytes)) {
     throw Garbled(
         "a frame pins " + std::to_string(frame.bytes) + " bytes at offset " + std::to_string(frame.offset) +
         "; expected whole pages of the pinned range that are not pinned yet");
   }
-  pins_[frame.offset] = frame.bytes;
+  pins_[frame.offset] = {frame.bytes, std::make_shared<char>()};
 }
 
 void Service::onUnpin(const RangeFrame& frame) {
   const auto it = pins_.find(frame.offset);
-  if (it == pins_.end() || it->second != frame.bytes) {
+  if (it == pins_.end() || it->second.bytes != frame.bytes) {
     throw Garbled("a frame unpins offset " + std::to_string(frame.offset) + ", which is not pinned so");
+  }
+  if (it->second.uses.use_count() >
+      1) { // A host waits for its copies first. To close the pages would end them, and us.
+    throw Garbled("a frame unpins offset " + std::to_string(frame.offset) + ", which a copy uses");
   }
   pinnedView_.close(frame.offset, frame.bytes); // Its pages may become somebody else's.
   pins_.erase(it);

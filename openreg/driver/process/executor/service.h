@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -119,7 +120,12 @@ class Service {
   sim::Device& device_;
   RingReader reader_;
   std::map<int32_t, Descriptor> grants_; ///< Memory of peers that no frame has named yet.
-  std::map<uint64_t, uint64_t> pins_;    ///< Offset → bytes of what is open in the pinned range.
+  /// What is open in the pinned range.
+  struct Pin {
+    uint64_t bytes;
+    std::shared_ptr<const void> uses; ///< Copies that have not ended have one, too.
+  };
+  std::map<uint64_t, Pin> pins_; ///< By offset.
   std::vector<sim::Stream*> streams_;
   std::array<std::atomic<uint64_t>, kMaxStreams> passed_{}; ///< How far each stream has come, whatever the board says.
   EventTimes times_;
