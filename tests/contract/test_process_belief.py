@@ -498,3 +498,17 @@ def test_frames_that_no_host_sends_are_served_or_end_the_executor_with_a_reason(
         it.process.kill()
         it.process.wait()
         it.socket.close()
+
+
+def test_pages_that_a_copy_uses_are_not_unpinned(host: HostFunction) -> None:  # noqa: F811
+    frames = dict(good_frames())
+    it = host()
+    for kind in ("stream_create", "malloc", "pin"):
+        data = stream_frame(0) if kind == "stream_create" else frames[kind]
+        request = wire.WANTS_ANSWER if kind in wire.REQUESTS else 0
+        it.post(kind, data, flags=request, deadline=2**62 * request)
+    it.post("delay", struct.pack("<qq", 0, 20_000_000_000))
+    it.post("copy", struct.pack("<IIIIQQQ", 0, 0, 1, 0, 1 << 44, 4096, 100))
+    it.post("unpin", frames["unpin"])
+    assert it.end() == 3
+    assert "unpins offset 4096, which a copy uses" in it.last_words()

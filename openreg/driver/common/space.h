@@ -47,9 +47,9 @@ class Space {
   Mapping view_;
 };
 
-/// Bytes of device memory that are safe to touch as long as this lives.
+/// Bytes that are safe to touch as long as this lives.
 struct Span {
-  std::shared_ptr<Space> space;
+  std::shared_ptr<const void> held; ///< A share of what the bytes lie in.
   char* bytes = nullptr;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "command.h"
 #include "common/space.h"
@@ -14,15 +13,14 @@ class Device;
 
 /// One end of a copy, resolved: bytes that may be touched as long as this lives.
 struct Place {
-  Span span;                        ///< Of device memory.
-  char* bytes = nullptr;            ///< Where to read or write.
-  Pinned::Use pinned;               ///< Of pinned memory.
-  std::shared_ptr<const void> held; ///< What else must stay until the copy has ended, if anything.
+  Span span;             ///< Of device memory.
+  char* bytes = nullptr; ///< Where to read or write.
+  Pinned::Use pinned;    ///< Of pinned memory.
 
   // See common/copy_calls.h.
   bool resolveDevice(const void* ptr, size_t size, const Device& device);
   bool resolveHost(const void* ptr, size_t size, const Device& device);
-  bool mayBeQueued() const { return span.space != nullptr || pinned; }
+  bool mayBeQueued() const { return span.held != nullptr || pinned; }
 };
 
 class CopyCommand final : public Command {

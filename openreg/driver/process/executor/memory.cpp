@@ -46,8 +46,8 @@ bool Service::place(sim::Place& place, Where where, uint64_t at, uint64_t size) 
         return false;
       }
       const auto& [offset, pin] = *std::prev(next);
-      place.bytes = pinnedView_.begin() + at;
-      place.held = pin.uses;
+      place.span = {pin.uses, pinnedView_.begin() + at};
+      place.bytes = place.span.bytes;
       return at - offset <= pin.bytes && size <= pin.bytes - (at - offset);
     }
   }

@@ -17,6 +17,7 @@ import struct
 import sys
 import threading
 import time
+import weakref
 
 import wire
 from device import Device, Stream
@@ -36,6 +37,14 @@ def read_options(text: str) -> dict[str, str]:
     if not options.get("memory", "0")[0].isdigit():
         raise ValueError(f"OPENREG_SIM has 'memory={options['memory']}'; expected a number")
     return options
+
+
+class Pin:
+    """Pages of the pinned range that are open. Copies that have not ended share it."""
+
+    def __init__(self, size: int) -> None:
+        """So many bytes."""
+        self.size = size
 
 
 # LITERALINCLUDE START: PYTHON EXECUTOR
@@ -66,7 +75,7 @@ class Executor:
         self.here = here_of(index)  # our part of the board
         self.board.protect_all_but(self.here, wire.DEVICE_BYTES)
         self.pinned.open(0, pinned, is_open=False)
-        self.pins: dict[int, int] = {}  # offset and size of what is open there
+        self.pins: dict[int, Pin] = {}  # what is open there, by offset
         self.passed: dict[int, int] = {}  # how far each stream has come, whatever the board says
 
     def run(self) -> None:
@@ -243,8 +252,9 @@ class Executor:
         if where == WHERE_DEVICE:
             owner = self.device.owner(at)
             return (owner.find(at, size) if owner else None), owner
-        pinned = any(begin <= at and at + size <= begin + room for begin, room in self.pins.items())
-        return (self.pinned.address + at if where == WHERE_PINNED and pinned else None), None
+        pins = [] if where != WHERE_PINNED else self.pins.items()
+        pin = next((pin for begin, pin in pins if begin <= at and at + size <= begin + pin.size), None)
+        return (self.pinned.address + at if pin else None), pin
 
     def on_copy(self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int) -> None:
         """Moves bytes."""
@@ -277,22 +287,24 @@ class Executor:
 
     def on_pin(self, offset: int, size: int) -> None:
         """Copies may name these pages of the pinned range. The others cannot even be read here."""
-        if self.pins.get(offset) == size:
+        if offset in self.pins and self.pins[offset].size == size:
             return  # Two threads of the host have each been the first.
         page, all_ = os.sysconf("SC_PAGESIZE"), self.pinned.size
-        overlaps = any(offset < begin + room and begin < offset + size for begin, room in self.pins.items())
+        overlaps = any(offset < begin + pin.size and begin < offset + size for begin, pin in self.pins.items())
         if offset % page or size % page or not size or offset + size > all_ or overlaps:
             expected = "whole pages of the pinned range that are not pinned yet"
             raise Garbled(f"a frame pins {size} bytes at offset {offset}; expected {expected}")
         self.pinned.open(offset, size, is_open=True)
-        self.pins[offset] = size
+        self.pins[offset] = Pin(size)
 
     def on_unpin(self, offset: int, size: int) -> None:
         """They may not any more."""
-        if self.pins.get(offset) != size:
+        if offset not in self.pins or self.pins[offset].size != size:
             raise Garbled(f"a frame unpins offset {offset}, which is not pinned so")
+        used = weakref.ref(self.pins.pop(offset))
+        if used() is not None:  # A host waits for its copies first. To close the pages would end them, and us.
+            raise Garbled(f"a frame unpins offset {offset}, which a copy uses")
         self.pinned.open(offset, size, is_open=False)
-        del self.pins[offset]
 
     def peer(self, index: int) -> int:
         """Checks the number of a device."""
