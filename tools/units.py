@@ -37,8 +37,8 @@ class Unit:
 
 def read_units(build: Path) -> list[Unit]:
     """Returns the units of a build folder, as its compile_commands.json has them."""
-    home = HOME.search((build / "CMakeCache.txt").read_text())
-    root = Path(home[1]) if home else build  # names in a group's text start there, since CMake 4
+    # Names in a group's text start at the sources' root. Before CMake 4 they are whole.
+    root = Path(HOME.search((build / "CMakeCache.txt").read_text())[1])
     found = []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = Path(entry["file"])

@@ -8,6 +8,12 @@
 
 namespace openreg::kernels {
 
+/// Where in a launch's argument bytes a pointer stands. @param member Of `args`, or of the array at its end.
+template <class Args>
+size_t offsetIn(const Args& args, const void* member) {
+  return static_cast<size_t>(static_cast<const char*>(member) - reinterpret_cast<const char*>(&args));
+}
+
 /// A pointer to `bytes` contiguous bytes.
 constexpr orPointerArg contiguousPointer(size_t offset, uint32_t access, uint64_t bytes) {
   return {static_cast<uint32_t>(offset), access, 0, bytes};

@@ -90,9 +90,8 @@ void launchIndexing(
     index.stride = dims.strides[k];
     index.dimension = dims.dimension + k;
     std::copy_n(strides.data(), args.dims, index.strides);
-    const auto offset = reinterpret_cast<char*>(&index.data) - reinterpret_cast<char*>(&args);
     pointers[k + 2] = kernels::stridedPointer(
-        static_cast<size_t>(offset), orAccessRead, args.dims, args.sizes, index.strides, sizeof(int64_t));
+        kernels::offsetIn(args, &index.data), orAccessRead, args.dims, args.sizes, index.strides, sizeof(int64_t));
   }
   pointers[0] = kernels::stridedPointer(
       offsetof(IndexArgs, dense), indexing == Indexing::Read ? orAccessRead | orAccessWrite : orAccessRead, args.dims,

@@ -68,9 +68,9 @@ constexpr at::ScalarType pointedType() {
 template <class Args, class Pointer>
 ArrayPointer reads(const char* name, Pointer Args::* member, const at::Tensor& tensor, Fit fit = Fit::Same) {
   const Args args{};
-  const auto offset = reinterpret_cast<const char*>(&(args.*member)) - reinterpret_cast<const char*>(&args);
+  const auto offset = kernels::offsetIn(args, &(args.*member));
   const auto given = tensor.defined() ? tensor.scalar_type() : at::ScalarType::Undefined;
-  return {name, static_cast<size_t>(offset), orAccessRead, fit, pointedType<Pointer>(), given, asArray(tensor)};
+  return {name, offset, orAccessRead, fit, pointedType<Pointer>(), given, asArray(tensor)};
 }
 template <class Args, class Pointer>
 ArrayPointer

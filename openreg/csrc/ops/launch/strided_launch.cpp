@@ -34,10 +34,9 @@ StridedLaunch::StridedLaunch(const at::TensorIteratorBase& iter, c10::ScalarType
       continue;
     }
     operand.data = iter.data_ptr(i);
-    const auto offset = static_cast<size_t>(reinterpret_cast<char*>(&operand.data) - reinterpret_cast<char*>(&args_));
     const auto access = static_cast<uint32_t>(i < iter.noutputs() ? orAccessRead | orAccessWrite : orAccessRead);
-    pointers_[pointerCount_++] =
-        kernels::stridedPointer(offset, access, args_.dims, args_.sizes(), strides, elementSize);
+    pointers_[pointerCount_++] = kernels::stridedPointer(
+        kernels::offsetIn(args_, &operand.data), access, args_.dims, args_.sizes(), strides, elementSize);
   }
 }
 // LITERALINCLUDE END: STRIDED LAUNCH ARGUMENTS

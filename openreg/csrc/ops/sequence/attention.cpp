@@ -52,7 +52,7 @@ class AttentionLaunch {
     if (bias.defined()) {
       const auto pairs = bias.expand({args_.batch, args_.heads, args_.queries, args_.keys});
       args_.bias = pairs.const_data_ptr();
-      args_.biasType = kernelDType(pairs.scalar_type(), attentionKernels().name());
+      args_.biasType = kernelDType(pairs.scalar_type(), kernelFamily<"attention">.name());
       for (size_t i = 0; i < 4; ++i) {
         args_.biasStrides[i] = pairs.strides()[i] * pairs.element_size();
       }
@@ -114,9 +114,8 @@ class AttentionLaunch {
     for (const auto stride : tensor.strides()) {
       strides.push_back(stride * tensor.element_size());
     }
-    const auto offset = static_cast<const char*>(place) - reinterpret_cast<const char*>(&args_);
     pointers_[pointerCount_++] = kernels::stridedPointer(
-        static_cast<size_t>(offset), access, static_cast<int>(tensor.dim()), tensor.sizes().data(), strides.data(),
+        kernels::offsetIn(args_, place), access, static_cast<int>(tensor.dim()), tensor.sizes().data(), strides.data(),
         tensor.element_size());
   }
 
@@ -138,7 +137,7 @@ void checkFits(
     double dropout,
     bool causal) {
   const auto mask = bias.has_value() && bias->defined() ? OptionalTensor(bias->detach()) : std::nullopt;
-  (void)attentionKernels().get(query.scalar_type(), query.device().index());
+  (void)kernelFamily<"attention">.get(query.scalar_type(), query.device().index());
   TORCH_CHECK(
       fitsAttention(query, key, value, mask, dropout, causal, /*sharesKeys=*/true) &&
           (!mask.has_value() || mask->scalar_type() != at::kBool),
@@ -180,7 +179,7 @@ attention(
     seed = at::scalar_tensor(static_cast<int64_t>(numbers.seed), at::kLong);
     offset = at::scalar_tensor(static_cast<int64_t>(numbers.offset), at::kLong);
   }
-  launch.run(attentionKernels());
+  launch.run(kernelFamily<"attention">);
   return {out, logSumExp, {}, {}, args.queries, args.keys, seed, offset, {}};
 }
 // LITERALINCLUDE END: ATTENTION FORWARD
@@ -228,7 +227,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attentionBackward(
   if (dropout > 0) {
     launch.numbers({static_cast<uint64_t>(seed.item<int64_t>()), static_cast<uint64_t>(offset.item<int64_t>())});
   }
-  launch.run(attentionBackwardKernels());
+  launch.run(kernelFamily<"attention_backward">);
   return {gradQuery, gradKey, gradValue, {}};
 }
 

@@ -1,6 +1,8 @@
 // When attention is one kernel, and when PyTorch's math path.
 #include "ops/sequence/attention_choice.h"
 
+#include "ops/launch/kernel_family.h"
+
 #include <ATen/Context.h>
 #include <ATen/SDPBackend.h>
 #include <ATen/native/transformers/attention.h>
@@ -46,8 +48,8 @@ bool fitsAttention(
   return value.size(1) == keyHeads && (heads == keyHeads || (sharesKeys && heads % keyHeads == 0)) &&
          query.size(3) == key.size(3) && value.size(2) == key.size(2) && dropout >= 0 && dropout < 1 &&
          (!mask.has_value() || (!causal && fitsMask(*mask, query, key))) && at::isFloatingType(query.scalar_type()) &&
-         attentionKernels().find(query.scalar_type(), query.device().index()) != nullptr &&
-         attentionBackwardKernels().find(query.scalar_type(), query.device().index()) != nullptr;
+         kernelFamily<"attention">.find(query.scalar_type(), query.device().index()) != nullptr &&
+         kernelFamily<"attention_backward">.find(query.scalar_type(), query.device().index()) != nullptr;
 }
 // LITERALINCLUDE END: ATTENTION CHOICE
 
@@ -77,14 +79,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 }
 
 } // namespace
-
-const KernelFamily& attentionKernels() {
-  return kernelFamily<"attention">;
-}
-
-const KernelFamily& attentionBackwardKernels() {
-  return kernelFamily<"attention_backward">;
-}
 
 } // namespace openreg
 

@@ -1,19 +1,11 @@
 // When attention is one kernel, and when PyTorch's math path.
 #pragma once
 
-#include "ops/launch/kernel_family.h"
-
 #include <ATen/core/Tensor.h>
 
 #include <optional>
 
 namespace openreg {
-
-/** @brief The kernels of the forward pass. */
-const KernelFamily& attentionKernels();
-
-/** @brief The kernels of the backward pass. */
-const KernelFamily& attentionBackwardKernels();
 
 /**
  * @brief Whether the kernels compute this; the rest, errors included, is PyTorch's own function's.

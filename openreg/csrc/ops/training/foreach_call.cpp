@@ -37,8 +37,8 @@ class ListLaunch {
 
   void pointer(kernels::Operand& operand, const at::Tensor& tensor, uint32_t access) {
     operand.data = const_cast<void*>(tensor.const_data_ptr());
-    const auto offset = reinterpret_cast<char*>(&operand.data) - reinterpret_cast<char*>(&args_);
-    pointers_[pointerCount_++] = kernels::contiguousPointer(static_cast<size_t>(offset), access, tensor.nbytes());
+    pointers_[pointerCount_++] =
+        kernels::contiguousPointer(kernels::offsetIn(args_, &operand.data), access, tensor.nbytes());
   }
 
   void flush() {

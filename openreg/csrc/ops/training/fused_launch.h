@@ -86,9 +86,8 @@ class FusedStep {
   }
 
   void describe(void* place, int access, size_t bytes) {
-    const auto offset = static_cast<const char*>(place) - reinterpret_cast<const char*>(&args_);
     pointers_[pointerCount_++] =
-        kernels::contiguousPointer(static_cast<size_t>(offset), static_cast<uint32_t>(access), bytes);
+        kernels::contiguousPointer(kernels::offsetIn(args_, place), static_cast<uint32_t>(access), bytes);
   }
 
   void flush() {

@@ -67,6 +67,24 @@ struct LearningRate {
   }
 };
 
+/// What all of them do in the end. @param args Lacks the learning rate.
+void runStep(
+    const char* op,
+    const KernelFamily& family,
+    std::vector<FusedList> lists,
+    FusedArgs& args,
+    const LearningRate& rate,
+    const OptionalTensor& gradScale,
+    const OptionalTensor& foundInf) {
+  checkLists(op, lists);
+  args.learningRate = rate.value;
+  FusedStep step(family, std::move(lists), args);
+  step.numbers(
+      rate.onDevice, numberOnDevice(op, "grad_scale", gradScale, at::kFloat),
+      numberOnDevice(op, "found_inf", foundInf, at::kFloat));
+  step.run();
+}
+
 struct AdamNumbers {
   double beta1, beta2, weightDecay, epsilon;
   bool amsgrad, maximize;
@@ -95,20 +113,14 @@ void adamStep(
   } else {
     checkNone(op, "max_exp_avg_sqs", maxSquares, "amsgrad");
   }
-  checkLists(op, lists);
   FusedArgs args{};
-  args.learningRate = rate.value;
   args.weightDecay = numbers.weightDecay;
   args.first = numbers.beta1;
   args.second = numbers.beta2;
   args.epsilon = numbers.epsilon;
   args.maximize = numbers.maximize ? 1 : 0;
   args.variant = decoupled ? 1 : 0;
-  FusedStep step(kernelFamily<"fused_adam">, std::move(lists), args);
-  step.numbers(
-      rate.onDevice, numberOnDevice(op, "grad_scale", gradScale, at::kFloat),
-      numberOnDevice(op, "found_inf", foundInf, at::kFloat));
-  step.run();
+  runStep(op, kernelFamily<"fused_adam">, std::move(lists), args, rate, gradScale, foundInf);
 }
 
 template <bool decoupled, class Rate>
@@ -132,9 +144,8 @@ void fusedAdam(
   const LearningRate rate(op, lr);
   SameDevice(decoupled ? "_fused_adamw_.tensor_lr" : "_fused_adam_.tensor_lr")
       .all(
-          at::ITensorListRef(self), at::ITensorListRef(grads), at::ITensorListRef(expAvgs),
-          at::ITensorListRef(expAvgSqs), at::ITensorListRef(maxExpAvgSqs), at::ITensorListRef(stateSteps),
-          rate.onDevice, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf);
+          self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, rate.onDevice, beta1, beta2, weightDecay, eps,
+          amsgrad, maximize, gradScale, foundInf);
   adamStep(
       op, decoupled, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, rate,
       {beta1, beta2, weightDecay, eps, amsgrad, maximize}, gradScale, foundInf);
@@ -158,8 +169,8 @@ void fusedSgd(
   const LearningRate rate(op, lr);
   SameDevice("_fused_sgd_.tensor_lr")
       .all(
-          at::ITensorListRef(self), at::ITensorListRef(grads), at::ITensorListRef(momenta), weightDecay, momentum,
-          rate.onDevice, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf);
+          self, grads, momenta, weightDecay, momentum, rate.onDevice, dampening, nesterov, maximize, isFirstStep,
+          gradScale, foundInf);
   const bool scales = gradScale.has_value() && gradScale->defined();
   std::vector<FusedList> lists = {{"self", self, true}, {"grads", grads, scales}};
   if (momentum != 0) {
@@ -167,20 +178,14 @@ void fusedSgd(
   } else {
     checkNone(op, "momentum_buffer_list", momenta, "momentum");
   }
-  checkLists(op, lists);
   FusedArgs args{};
-  args.learningRate = rate.value;
   args.weightDecay = weightDecay;
   args.first = momentum;
   args.second = dampening;
   args.maximize = maximize ? 1 : 0;
   args.variant = nesterov ? 1 : 0;
   args.firstStep = isFirstStep ? 1 : 0;
-  FusedStep step(kernelFamily<"fused_sgd">, std::move(lists), args);
-  step.numbers(
-      rate.onDevice, numberOnDevice(op, "grad_scale", gradScale, at::kFloat),
-      numberOnDevice(op, "found_inf", foundInf, at::kFloat));
-  step.run();
+  runStep(op, kernelFamily<"fused_sgd">, std::move(lists), args, rate, gradScale, foundInf);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
