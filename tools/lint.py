@@ -4,12 +4,10 @@
     python tools/lint.py --all      clang-tidy looks at everything                              (make lint)
     python tools/lint.py --fix      formats, and mends what ruff can mend                       (make format)
 
-clang-tidy takes seconds a file. What it found clean is remembered by content in the user's cache, as ccache does for
-the compiler, so that only changes cost time, in a fresh clone, too.
+clang-tidy takes seconds a file. What it found clean is remembered (remembered.py), so that only changes cost time.
 """
 
 import argparse
-import hashlib
 import os
 import re
 import shlex
@@ -23,11 +21,11 @@ from pathlib import Path
 
 from files import ROOT, all_files, changed_files, ending, with_includes
 from readme import check_readme, fix_readme
+from remembered import remember, stamp
 from units import read_units
 
 BIN = Path(sys.executable).parent
 COMMANDS = ROOT / "build" / "cmake" / "compile_commands.json"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openreg" / "lint"
 C_LIKE = (".c", ".cpp", ".h")
 PRIVATE = re.compile(r"(?<![\w.~)}])/(root|work)/")  # paths of the machine that somebody happened to work on
 WIDTH = 120
@@ -58,16 +56,7 @@ def check_text(files: list[Path]) -> Iterator[str]:
             yield f"{name}: has {len(lines)} lines; more than {LONG} are more than one concept"
 
 
-def fingerprint(command: str, sources: set[Path]) -> str:
-    """Returns a name for all that clang-tidy's answer depends on; the same in every clone."""
-    here = command.replace(str(ROOT), "")
-    digest = hashlib.sha256(f"{here} {version('clang-tidy')} {version('torch')}".encode())
-    for file in [ROOT / ".clang-tidy", *sorted(sources)]:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def tidy(file: Path, stamp: Path) -> str:
+def tidy(file: Path, clean: Path) -> str:
     """Runs clang-tidy on one file and remembers if it is clean; returns the complaints."""
     start = time.monotonic()
     command = [BIN / "clang-tidy", "--quiet", "-p", COMMANDS.parent, file]
@@ -76,7 +65,7 @@ def tidy(file: Path, stamp: Path) -> str:
     except subprocess.TimeoutExpired:
         return f"{file.relative_to(ROOT)}: clang-tidy has not finished after {SECONDS} s"
     if done.returncode == 0:
-        stamp.write_text(f"{file.relative_to(ROOT)} {time.monotonic() - start:.1f} s\n")
+        remember(clean, f"{file.relative_to(ROOT)} {time.monotonic() - start:.1f} s")
         return ""
     # What a compiler would have said about it goes to stderr, with counts of what it left out.
     return done.stdout.strip() or done.stderr.strip()
@@ -87,15 +76,15 @@ def check_tidy(changed: set[Path] | None) -> Iterator[str]:
     if not COMMANDS.is_file():
         yield f"{COMMANDS.relative_to(ROOT)} is not there; run: make build"
         return
-    CACHE.mkdir(parents=True, exist_ok=True)
+    versions = [version("clang-tidy"), version("torch")]
     due = []
     for unit in read_units(COMMANDS.parent):
         if unit.file.suffix == ".c" or not unit.file.is_file():
             continue
         sources = set().union(*map(with_includes, unit.sources))
-        stamp = CACHE / fingerprint(shlex.join(unit.command), sources)
-        if not stamp.exists() and (changed is None or changed & sources):
-            due.append((unit.file, stamp))
+        clean = stamp("lint", [shlex.join(unit.command), *versions], {ROOT / ".clang-tidy", *sources})
+        if not clean.exists() and (changed is None or changed & sources):
+            due.append((unit.file, clean))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from filter(None, pool.map(lambda job: tidy(*job), due))
     print(f"clang-tidy: {len(due)} units", flush=True)

@@ -1,6 +1,7 @@
 """Seeds the bugs of tests/mutants one at a time, and says whether the test that each of them names fails.
 
     python tools/mutants.py                 all of them                                   (make mutants)
+    python tools/mutants.py --due           those that a change could let escape            (make test)
     python tools/mutants.py NAME ...        these: names, mechanisms, contract, backend    (make mutants NAME=orFree)
     python tools/mutants.py --check         only whether each still fits the sources      (make lint)
 
@@ -8,6 +9,9 @@ A bug is a piece of text in a source file and another to put in its place. Nothi
 changed file is compiled by the command of build/cmake, and linked with the objects that are there into a library of its
 own, in build/mutants. First of all the same is done without a bug, and all tests must pass: a test that fails anyhow,
 or a tree that works nowhere, proves nothing.
+
+That a bug was caught is remembered (remembered.py) until one of its library's sources changes, its test, or what tests
+share.
 """
 
 import argparse
@@ -26,10 +30,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from files import all_files
+from remembered import remember, stamp
 from units import Unit, read_units
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -422,6 +429,36 @@ def chosen(mutants: list[Mutant], names: list[str]) -> list[Mutant]:
     return [mutant for mutant in mutants if not names or known[mutant].intersection(names)]
 
 
+@cache
+def shared_files(of_contract: bool) -> frozenset[Path]:
+    """What a verdict depends on beside the test's own file: the library's sources, and what its side's tests share."""
+    sides = ["tests/contract"] if of_contract else ["tests/contract", "tests/backend"]
+    folders = tuple(f"{it}/" for it in (["openreg/driver", "openreg/kernels"] if of_contract else ["openreg"]) + sides)
+    alone = {"CMakeLists.txt", "tests/conftest.py", "tools/mutants.py", "tools/units.py"}
+    alone |= {f"tests/mutants/{name}.py" for name in ("warm", "witness")}
+    files = {file.relative_to(ROOT).as_posix(): file for file in all_files()}
+    files = {name: file for name, file in files.items() if name in alone or name.startswith(folders)}
+    tests = {file for file in files.values() if file.name.startswith("test_")}
+    imported = {
+        name for file in tests for name in re.findall(r"^from \.(test_\w+) import", file.read_text(), re.MULTILINE)
+    }
+    return frozenset(file for file in files.values() if file not in tests or file.stem in imported)
+
+
+def caught_before(mutant: Mutant) -> Path:
+    """The stamp that says that a bug was caught as everything is now."""
+    versions = [sys.version, version("torch"), version("pytest"), compiler_version()]
+    files = shared_files(mutant.of_contract) | {ROOT / mutant.test.partition("::")[0]}
+    return stamp("mutants", [repr(mutant), *versions], files)
+
+
+@cache
+def compiler_version() -> str:
+    """What the compiler of the build says that it is."""
+    compiler = next(word for word in read_units(BUILD)[0].command if "ccache" not in word)
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+
+
 def stop_if(wrong: str, pool: ThreadPoolExecutor) -> None:
     """Ends everything with a sentence, if there is one."""
     if wrong:
@@ -434,6 +471,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a mutant, or the mechanism it is a bug of")
     parser.add_argument("--check", action="store_true", help="only look whether all fit the sources")
+    parser.add_argument("--due", action="store_true", help="leave out what was caught and what nothing has changed for")
     given = parser.parse_args()
     mutants = chosen(read(), given.names)
     if wrong := problems(mutants, complete=not given.names):
@@ -442,6 +480,13 @@ def main() -> None:
         print(f"mutants: all {len(mutants)} fit the sources; every entry of openreg.h, guard and hooks has one")
         return
     start = time.monotonic()
+    stamps = {mutant: caught_before(mutant) for mutant in mutants}
+    if given.due:
+        known = len(mutants)
+        mutants = [mutant for mutant in mutants if not stamps[mutant].exists()]
+        print(
+            f"{known - len(mutants)} of {known} bugs were caught before, and nothing has changed for them", flush=True
+        )
     with ThreadPoolExecutor(WORKERS) as pool:
         backend = pool.submit(control, mutants, False)  # takes longer; the contract's mutants need not wait for it
         stop_if(control(mutants, True), pool)
@@ -450,6 +495,8 @@ def main() -> None:
             if not verdict.mutant.of_contract:
                 stop_if(backend.result(), pool)
             verdicts.append(verdict)
+            if verdict.state == "caught":
+                remember(stamps[verdict.mutant], verdict.mutant.name)
             said = f"{verdict.state:8} {verdict.seconds:5.1f} s  {verdict.mutant.of:32} {verdict.mutant.name}"
             print(said if verdict.state == "caught" else f"{said}\n    {verdict.why}", flush=True)
     (WORK / "verdicts.json").write_text(

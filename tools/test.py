@@ -6,14 +6,17 @@
     python tools/test.py backend steps    these parts                                 (make test PART="backend steps")
 
 A part that fails doesn't keep the others from running; what it said last is said again at the end. The last line counts
-the tests of all parts.
+the tests of all parts. docs/times.toml has what each part takes from nothing: a part says at its beginning how long the
+rest takes by that, and at the end both stand side by side.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import time
+import tomllib
 from collections import deque
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +24,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test"
+TIMES = ROOT / "docs" / "times.toml"
 LAST_WORDS = 6  # lines
 
 
@@ -93,14 +97,14 @@ PARTS = [
     Part(
         "mutants",
         "seeded bugs, each found by the test it names",
-        ["tools/mutants.py"],
+        ["tools/mutants.py", "--due"],
         ["tools/mutants.py", "--check"],
         pytest=False,
     ),
     Part(
         "stress",
         "threads × streams × devices, under sanitizers",
-        ["tests/contract", "tests/backend", "-m", "sanitizer"],
+        ["tests/contract", "tests/backend", "-m", "sanitizer", *WORKERS],
         None,
     ),
     Part(
@@ -158,8 +162,21 @@ def count(report: Path, ok: bool) -> tuple[int, int, int]:
     return total["tests"] - failed - total["skipped"], max(failed, int(not ok)), total["skipped"]
 
 
-def run(part: Part, quick: bool, everything: bool) -> Result:
-    """Runs one part, its output shown as it comes."""
+def recorded() -> dict[str, float]:
+    """Returns what each part takes from nothing, in seconds."""
+    return tomllib.loads(TIMES.read_text(encoding="utf-8"))["parts"]
+
+
+def how_far(parts: list[Part], part: Part) -> str:
+    """Returns which of the parts this is and, if all are known, how long it and the rest take."""
+    index, known = parts.index(part), recorded()
+    left = [known.get(each.name) for each in parts[index:]]
+    minutes = "" if None in left else f", at most {sum(left) / 60:.0f} min left"
+    return f"{index + 1} of {len(parts)}{minutes}"
+
+
+def run(part: Part, quick: bool, everything: bool, far: str) -> Result:
+    """Runs one part, its output shown as it comes; says first how far everything is."""
     arguments = part.quick if quick and part.quick else part.command
     arguments = [*arguments, part.more] if everything and part.more else arguments
     report = RESULTS / f"{part.name}.xml"
@@ -168,7 +185,7 @@ def run(part: Part, quick: bool, everything: bool) -> Result:
         arguments = ["-m", "pytest", "-q", f"--junitxml={report}", *arguments]
     chosen = {"OPENREG_DRIVER": part.driver} if part.driver else {}
     said = " ".join([*(f"{name}={value}" for name, value in chosen.items()), "python", *arguments])
-    print(f"\n== {part.name}: {part.what}\n   {said}", flush=True)
+    print(f"\n== {part.name}: {part.what} ({far})\n   {said}", flush=True)
     start = time.monotonic()
     # Tests call cmake and other tools that lie beside the interpreter.
     env = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}") | chosen
@@ -189,10 +206,12 @@ def run(part: Part, quick: bool, everything: bool) -> Result:
 
 def summarize(results: list[Result]) -> str:
     """Returns the table at the end, what to run again, and the line that counts."""
-    lines = [f"{'part':10} {'':6} {'seconds':>7} {'passed':>7} {'failed':>7} {'skipped':>7}"]
+    known = recorded()
+    lines = [f"{'part':10} {'':6} {'seconds':>7} {'recorded':>8} {'passed':>7} {'failed':>7} {'skipped':>7}"]
     for part, ok, seconds, passed, failed, skipped, _ in results:
         numbers = f" {passed:7} {failed:7} {skipped:7}" if part.pytest else ""
-        lines.append(f"{part.name:10} {'ok' if ok else 'FAILED':6} {seconds:7.0f}{numbers}")
+        expected = f"{known[part.name]:8.0f}" if part.name in known else f"{'':8}"
+        lines.append(f"{part.name:10} {'ok' if ok else 'FAILED':6} {seconds:7.0f} {expected}{numbers}".rstrip())
     lines.append(f"{'all':10} {'':6} {sum(result.seconds for result in results):7.0f}")
     for result in results:
         if not result.ok:
@@ -215,7 +234,9 @@ def main() -> None:
     wanted = given.parts or [part.name for part in PARTS if part.quick or not given.quick]
     chosen = [part for part in PARTS if part.name in wanted]
     RESULTS.mkdir(parents=True, exist_ok=True)
-    results = [run(part, given.quick, given.all) for part in chosen]
+    results = [run(part, given.quick, given.all, how_far(chosen, part)) for part in chosen]
+    took = {result.part.name: round(result.seconds) for result in results}
+    (RESULTS / "seconds.json").write_text(json.dumps(took), encoding="utf-8")
     print(f"\n{summarize(results)}")
     sys.exit(not all(result.ok for result in results))
 

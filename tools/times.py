@@ -3,9 +3,10 @@
     python tools/times.py                   make, and make step N=01: each in a clone of its own
     python tools/times.py test              make test from nothing, too: most of an hour
 
-Do it on a machine that does nothing else. Clones and their empty compiler caches lie in build/times and go away.
+Do it on a machine that does nothing else. Clones and their empty caches lie in build/times and go away.
 """
 
+import json
 import os
 import re
 import shutil
@@ -25,12 +26,13 @@ def clone(name: str) -> tuple[Path, dict[str, str]]:
     tree = PLACE / name
     shutil.rmtree(tree, ignore_errors=True)
     subprocess.run(["git", "clone", "--quiet", ROOT, tree], check=True)
-    return tree, os.environ | {"CCACHE_DIR": str(tree / "build" / "ccache")}
+    caches = tree / "build" / "caches"
+    return tree, os.environ | {"CCACHE_DIR": str(caches / "ccache"), "XDG_CACHE_HOME": str(caches)}
 
 
 def size(tree: Path) -> float:
-    """Returns the GB that a tree takes, without the compiler's cache, which is usually elsewhere."""
-    done = subprocess.run(["du", "-sk", "--exclude=ccache", tree], capture_output=True, text=True, check=True)
+    """Returns the GB that a tree takes, without the caches, which are usually elsewhere."""
+    done = subprocess.run(["du", "-sk", "--exclude=caches", tree], capture_output=True, text=True, check=True)
     return int(done.stdout.split()[0]) / 1e6
 
 
@@ -41,6 +43,8 @@ def measure(name: str) -> dict[str, float]:
         start = time.monotonic()
         subprocess.run(COMMANDS[name], cwd=tree, env=environment, check=True)
         took = {name: time.monotonic() - start}
+        if name == "test":
+            took |= json.loads((tree / "build" / "test" / "seconds.json").read_text())
         return took | ({"disk": size(tree)} if name == "make" else {})
     finally:
         shutil.rmtree(tree)

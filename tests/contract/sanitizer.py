@@ -11,7 +11,14 @@ import pytest
 from . import header
 from .conftest import cmake_build
 
-SANITIZERS = pytest.mark.parametrize("sanitizer", ["thread", "address;undefined"], ids=["thread", "address"])
+# Those of one sanitizer share a folder to build in, and so a process.
+SANITIZERS = pytest.mark.parametrize(
+    "sanitizer",
+    [
+        pytest.param("thread", marks=pytest.mark.xdist_group("thread"), id="thread"),
+        pytest.param("address;undefined", marks=pytest.mark.xdist_group("address"), id="address"),
+    ],
+)
 
 
 def play(

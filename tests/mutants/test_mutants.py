@@ -81,3 +81,25 @@ def test_a_bug_is_caught_and_what_is_none_survives(
     mutant = replace(mutant, edits=(replace(mutant.edits[0], put=f"orError_t orPeekAtLastError(void) {{\n{put}"),))
     verdict = seeding.judge(mutant)
     assert (verdict.state, why in verdict.why) == (state, True), verdict.why
+
+
+def test_a_bug_is_due_again_when_what_its_verdict_depends_on_changes(
+    seeding: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant = named(seeding, "peek-forgets")
+    assert mutant.of_contract
+    shared = {file.relative_to(ROOT).as_posix() for file in seeding.shared_files(True)}
+    assert {"openreg/driver/api/error.cpp", "openreg/kernels/copy/copy.cpp", "tests/contract/conftest.py"} <= shared
+    assert not [name for name in shared if name.startswith(("openreg/csrc", "tests/mutants/contract", "tests/backend"))]
+    backend = {file.relative_to(ROOT).as_posix() for file in seeding.shared_files(False)}
+    assert {
+        "openreg/csrc/device/guard.cpp",
+        "openreg/torch_openreg/__init__.py",
+        "tests/backend/conftest.py",
+    } <= backend
+    before = seeding.caught_before(mutant)
+    assert before == seeding.caught_before(mutant)
+    assert before != seeding.caught_before(replace(mutant, edits=(replace(mutant.edits[0], put="another bug"),)))
+    source = next(iter(seeding.shared_files(True)))
+    monkeypatch.setattr(Path, "read_bytes", lambda file, read=Path.read_bytes: read(file) + b"!" * (file == source))
+    assert before != seeding.caught_before(mutant)

@@ -1,0 +1,34 @@
+"""Remembers by content what was found good, in the user's cache, as ccache does for the compiler.
+
+So only changes cost time, in a fresh clone, too. Delete the folder to forget.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from files import ROOT
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openreg"
+
+
+def stamp(kind: str, words: Iterable[str], files: Iterable[Path]) -> Path:
+    """Returns the file that is there if something was found good. It is the same in every clone.
+
+    Args:
+        kind: what is remembered: a folder of the cache.
+        words: what the answer depends on beside files: commands, versions.
+        files: all that it depends on, of this repository; their order doesn't matter.
+    """
+    digest = hashlib.sha256(" ".join(words).replace(str(ROOT), "").encode())
+    for file in sorted(files):
+        digest.update(f"\0{file.relative_to(ROOT)}\0".encode())
+        digest.update(file.read_bytes())
+    return CACHE / kind / digest.hexdigest()
+
+
+def remember(found: Path, text: str) -> None:
+    """Leaves a stamp; the text is for people who look into the cache."""
+    found.parent.mkdir(parents=True, exist_ok=True)
+    found.write_text(text + "\n", encoding="utf-8")
