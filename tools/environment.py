@@ -42,7 +42,8 @@ def main() -> None:
         print("setup: making .venv", flush=True)
         venv.create(VENV, clear=True, with_pip=True)
     print(f"setup: installing {len(wanted)} Python packages into .venv; PyTorch is large", flush=True)
-    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted]
+    # Python compiles a module when it is first imported: of these packages, most never are.
+    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", *wanted]
     if subprocess.run(pip, check=False).returncode:
         sys.exit(f"setup: pip failed; what it ran was\n\n    {' '.join(pip)}\n")
     INSTALLED.write_text(json.dumps(state))

@@ -480,6 +480,9 @@ def main() -> None:
         print(f"mutants: all {len(mutants)} fit the sources; every entry of openreg.h, guard and hooks has one")
         return
     start = time.monotonic()
+    # A verdict on a tree whose libraries are older than its sources would be one on something else.
+    if subprocess.run(["make", "-q", "build/stamps/build"], cwd=ROOT, capture_output=True, check=False).returncode:
+        sys.exit("mutants: the libraries are older than their sources; run: make build")
     stamps = {mutant: caught_before(mutant) for mutant in mutants}
     if given.due:
         known = len(mutants)

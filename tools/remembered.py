@@ -19,11 +19,11 @@ def stamp(kind: str, words: Iterable[str], files: Iterable[Path]) -> Path:
     Args:
         kind: what is remembered: a folder of the cache.
         words: what the answer depends on beside files: commands, versions.
-        files: all that it depends on, of this repository; their order doesn't matter.
+        files: all that it depends on; their order doesn't matter.
     """
     digest = hashlib.sha256(" ".join(words).replace(str(ROOT), "").encode())
     for file in sorted(files):
-        digest.update(f"\0{file.relative_to(ROOT)}\0".encode())
+        digest.update(f"\0{os.path.relpath(file, ROOT)}\0".encode())
         digest.update(file.read_bytes())
     return CACHE / kind / digest.hexdigest()
 

@@ -18,6 +18,7 @@ import torch_openreg
 from contract.harness import Gate
 
 from .simulator import handle, sim
+from .workers import RunEntriesFunction, entries_remembered
 
 TESTS = Path(__file__).resolve().parents[1]
 SITE = Path(torch_openreg.__file__).resolve().parents[1]
@@ -93,6 +94,16 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProgramFunctio
     yield program
     for process in server:
         process.communicate(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def run_entries(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunEntriesFunction]:
+    """`run_entries("opinfo_worker.py")` runs all entries of a program, or knows how they went: workers.py."""
+    before = request.session.testsfailed
+    with entries_remembered(tmp_path_factory, lambda: request.session.testsfailed == before) as run:
+        yield run
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch_openreg  # noqa: F401
 
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction
 
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE.parent / "recorded" / "composites.json"
@@ -21,10 +21,9 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("composites")]
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(run_entries: RunEntriesFunction) -> dict[str, Result]:
     """What each entry recorded."""
-    folder = tmp_path_factory.mktemp("composites")
-    return run_all(lambda number: Worker([HERE / "composites_worker.py"], folder / f"{number}.txt"))
+    return run_entries("composites_worker.py")
 
 
 @pytest.fixture(scope="module")

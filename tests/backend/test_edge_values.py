@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from .edge_values import compare_edges
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = tomllib.loads((HERE / "edge_values_expected.toml").read_text())["difference"]
@@ -43,13 +43,13 @@ def everything(pytestconfig: pytest.Config) -> bool:
 
 
 @pytest.fixture(scope="module")
-def results(everything: bool, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(everything: bool, run_entries: RunEntriesFunction) -> dict[str, Result]:
     """How each entry went."""
-    folder = tmp_path_factory.mktemp("edge_values")
-    command = [HERE / "edge_values_worker.py", *(["--all"] if everything else [])]
-    return run_all(
-        lambda number: Worker(command, folder / f"{number}.txt", SECONDS_PER_ENTRY),
-        lambda names: [name for name in names if name not in OTHERS],
+    return run_entries(
+        "edge_values_worker.py",
+        *(["--all"] if everything else []),
+        limit=SECONDS_PER_ENTRY,
+        choose=lambda names: [name for name in names if name not in OTHERS],
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = tomllib.loads((HERE / "native_calls_expected.toml").read_text())
@@ -22,11 +22,9 @@ pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("native_calls")
 
 
 @pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def cases(run_entries: RunEntriesFunction) -> dict[str, Result]:
     """How each call went, by operator and arguments, and by what was changed."""
-    folder = tmp_path_factory.mktemp("native_calls")
-    command: list[str | Path] = [HERE / "native_calls_worker.py"]
-    entries = run_all(lambda number: Worker(command, folder / f"{number}.txt", SECONDS_PER_ENTRY))
+    entries = run_entries("native_calls_worker.py", limit=SECONDS_PER_ENTRY)
     assert {name: entry for name, entry in entries.items() if entry.outcome != "run"} == {}
     return {name: Result(*case) for entry in entries.values() for name, case in entry.more.items()}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = tomllib.loads((HERE / "operator_errors_expected.toml").read_text())
@@ -18,10 +18,9 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("operator_errors
 
 
 @pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def cases(run_entries: RunEntriesFunction) -> dict[str, Result]:
     """How each wrong call went, by entry and number; an entry that could not be run is a case."""
-    folder = tmp_path_factory.mktemp("operator_errors")
-    entries = run_all(lambda number: Worker([HERE / "operator_errors_worker.py"], folder / f"{number}.txt"))
+    entries = run_entries("operator_errors_worker.py")
     found = {name: entry for name, entry in entries.items() if entry.outcome != "run"}
     for name, entry in entries.items():
         found |= {f"{name} {number}": Result(*case) for number, case in entry.more.items()}

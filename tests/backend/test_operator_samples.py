@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = tomllib.loads((HERE / "operator_samples_expected.toml").read_text())
@@ -30,11 +30,9 @@ def everything(pytestconfig: pytest.Config) -> bool:
 
 
 @pytest.fixture(scope="module")
-def results(everything: bool, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(everything: bool, run_entries: RunEntriesFunction) -> dict[str, Result]:
     """How each entry went, by name and data type."""
-    folder = tmp_path_factory.mktemp("operator_samples")
-    command = [HERE / "operator_samples_worker.py", *(["--all"] if everything else [])]
-    return run_all(lambda number: Worker(command, folder / f"{number}.txt", SECONDS_PER_ENTRY))
+    return run_entries("operator_samples_worker.py", *(["--all"] if everything else []), limit=SECONDS_PER_ENTRY)
 
 
 def test_every_entry_is_run_in_several_data_types(results, everything):

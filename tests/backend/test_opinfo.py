@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction, Worker, run_all
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = tomllib.loads((HERE / "opinfo_expected.toml").read_text())
@@ -19,10 +19,9 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("opinfo")]
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(run_entries: RunEntriesFunction) -> dict[str, Result]:
     """Every entry's result."""
-    folder = tmp_path_factory.mktemp("opinfo")
-    return run_all(lambda number: Worker([HERE / "opinfo_worker.py"], folder / f"{number}.txt"))
+    return run_entries("opinfo_worker.py")
 
 
 def test_every_entry_is_run(results: dict[str, Result]) -> None:

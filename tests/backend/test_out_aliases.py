@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch_openreg  # noqa: F401
 
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction
 
 HERE = Path(__file__).resolve().parent
 
@@ -60,12 +60,10 @@ def test_an_input_may_be_the_output(case: str, dtype: torch.dtype, device: str) 
 
 
 @pytest.fixture(scope="module")
-def results(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(pytestconfig: pytest.Config, run_entries: RunEntriesFunction) -> dict[str, Result]:
     """How the entries of PyTorch's operator database went."""
-    folder = tmp_path_factory.mktemp("out_aliases")
     everything = ["--all"] if pytestconfig.getoption("--all-samples") else []
-    command = [HERE / "out_aliases_worker.py", *everything]
-    return run_all(lambda number: Worker(command, folder / f"{number}.txt", 300))
+    return run_entries("out_aliases_worker.py", *everything, limit=300)
 
 
 @pytest.mark.timeout(10_000)

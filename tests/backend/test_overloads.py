@@ -15,7 +15,7 @@ import pytest
 import torch
 import torch_openreg  # noqa: F401
 
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction, Worker
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = tomllib.loads((HERE / "overloads_expected.toml").read_text())
@@ -27,11 +27,6 @@ FINE = {"equal", "refused", "ours"}
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.xdist_group("overloads")]
 
 
-def command(everything: bool) -> list[str | Path]:
-    """The program that runs overloads."""
-    return [HERE / "overloads_worker.py", *(["--all"] if everything else [])]
-
-
 @pytest.fixture(scope="module")
 def everything(pytestconfig: pytest.Config) -> bool:
     """Whether each optional tensor is given alone, too."""
@@ -39,10 +34,9 @@ def everything(pytestconfig: pytest.Config) -> bool:
 
 
 @pytest.fixture(scope="module")
-def results(everything: bool, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(everything: bool, run_entries: RunEntriesFunction) -> dict[str, Result]:
     """How each overload went."""
-    folder = tmp_path_factory.mktemp("overloads")
-    return run_all(lambda number: Worker(command(everything), folder / f"{number}.txt", SECONDS_PER_ENTRY))
+    return run_entries("overloads_worker.py", *(["--all"] if everything else []), limit=SECONDS_PER_ENTRY)
 
 
 def test_every_overload_is_called(results):

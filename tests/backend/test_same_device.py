@@ -10,7 +10,7 @@ import torch
 import torch_openreg  # noqa: F401
 
 from .conftest import TESTS
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction
 
 F = torch.nn.functional
 X = torch.arange(12.0).view(3, 4)
@@ -69,11 +69,9 @@ ELSEWHERE = {
 
 
 @pytest.fixture(scope="module")
-def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def refusals(run_entries: RunEntriesFunction) -> dict[str, Result]:
     """How native operators refuse tensors of two devices, by entry of PyTorch's operator database."""
-    folder = tmp_path_factory.mktemp("same_device")
-    worker = TESTS / "backend" / "same_device_worker.py"
-    return run_all(lambda number: Worker([worker], folder / f"{number}.txt"))
+    return run_entries("same_device_worker.py")
 
 
 @pytest.mark.timeout(600)

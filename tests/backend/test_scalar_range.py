@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch_openreg  # noqa: F401
 
-from .workers import Result, Worker, run_all
+from .workers import Result, RunEntriesFunction
 
 HERE = Path(__file__).resolve().parent
 
@@ -33,10 +33,9 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(run_entries: RunEntriesFunction) -> dict[str, Result]:
     """How the operators that run for an entry of PyTorch's database went."""
-    folder = tmp_path_factory.mktemp("scalar_range")
-    return run_all(lambda number: Worker([HERE / "scalar_range_worker.py"], folder / f"{number}.txt"))
+    return run_entries("scalar_range_worker.py")
 
 
 @pytest.mark.timeout(600)

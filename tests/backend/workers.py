@@ -1,16 +1,30 @@
-"""Processes that run many small entries, one at a time, and may die of one without taking the tests along."""
+"""Processes that run many small entries, one at a time, and may die of one without taking the tests along.
+
+How the entries of a program went is remembered as long as the package under test and the program's files are the same,
+and only if the tests were content with it: a run that failed is run again. `make test-all` remembers nothing.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+import pytest
+import torch
+import torch_openreg
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[1] / "tools"))
+from remembered import remember, stamp  # noqa: E402
 
 WORKERS = 2
 SECONDS_PER_ENTRY = 60
@@ -106,3 +120,50 @@ def run_all(
     with ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(serve, range(WORKERS)))
     return results
+
+
+class RunEntriesFunction(Protocol):
+    """Type of the fixture `run_entries`."""
+
+    def __call__(
+        self,
+        program: str,
+        *arguments: str,
+        limit: float = SECONDS_PER_ENTRY,
+        choose: Callable[[list[str]], list[str]] = lambda names: names,
+    ) -> dict[str, Result]:
+        """Runs the entries of a program of this folder, each for at most `limit` seconds."""
+
+
+def what_entries_depend_on() -> set[Path]:
+    """The package under test with its libraries, the programs' files, and the list by which entries are chosen."""
+    package = Path(torch_openreg.__file__).resolve().parent
+    built = {it for it in package.rglob("*") if it.is_file() and "__pycache__" not in it.parts}
+    return built | {it for it in HERE.glob("*.py") if not it.name.startswith("test_")} | {HERE / "opinfo_expected.toml"}
+
+
+@contextmanager
+def entries_remembered(folders: pytest.TempPathFactory, content: Callable[[], bool]) -> Iterator[RunEntriesFunction]:
+    """Gives a function that runs entries; at the end, remembers what is new if the tests were content with it."""
+    new: dict[Path, dict[str, Result]] = {}
+
+    def run(
+        program: str,
+        *arguments: str,
+        limit: float = SECONDS_PER_ENTRY,
+        choose: Callable[[list[str]], list[str]] = lambda names: names,
+    ) -> dict[str, Result]:
+        ours = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("OPENREG_")]
+        words = [program, *arguments, sys.version, torch.__version__, *ours]
+        known = stamp("entries", words, what_entries_depend_on())
+        if known.is_file() and "--all" not in arguments:
+            return {name: Result(*it) for name, it in json.loads(known.read_text(encoding="utf-8")).items()}
+        folder = folders.mktemp(program.partition(".")[0])
+        results = run_all(lambda number: Worker([HERE / program, *arguments], folder / f"{number}.txt", limit), choose)
+        new[known] = results
+        return results
+
+    yield run
+    if content():
+        for known, results in new.items():
+            remember(known, json.dumps(results))
