@@ -3,8 +3,10 @@
 So only changes cost time, in a fresh clone, too. Delete the folder to forget.
 """
 
+import contextlib
 import hashlib
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -28,7 +30,14 @@ def stamp(kind: str, words: Iterable[str], files: Iterable[Path]) -> Path:
     return CACHE / kind / digest.hexdigest()
 
 
+KEPT = 30 * 24 * 3600  # seconds
+
+
 def remember(found: Path, text: str) -> None:
-    """Leaves a stamp; the text is for people who look into the cache."""
+    """Leaves a stamp; the text is for whoever asks again, or looks into the cache. Old stamps of its kind go away."""
     found.parent.mkdir(parents=True, exist_ok=True)
+    for old in found.parent.iterdir():
+        with contextlib.suppress(OSError):  # another process has been faster
+            if old.stat().st_mtime < time.time() - KEPT:
+                old.unlink()
     found.write_text(text + "\n", encoding="utf-8")

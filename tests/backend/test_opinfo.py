@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .workers import Result, RunEntriesFunction, Worker, run_all
+from .workers import WORKERS, Result, RunEntriesFunction, Worker, entries_remembered, run_all
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = tomllib.loads((HERE / "opinfo_expected.toml").read_text())
@@ -80,3 +80,23 @@ def test_an_entry_that_dies_or_hangs_is_named_and_the_others_are_run(tmp_path: P
     assert results["dies"].outcome == "crash"
     assert results["dies"].detail == "status -6: a last word"
     assert results["hangs"] == Result("crash", "status -9: ")
+
+
+def test_how_entries_went_is_remembered_only_if_the_tests_were_content(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remembered.CACHE", tmp_path / "cache")
+    runs, program = tmp_path / "runs", tmp_path / "stand_in.py"
+    program.write_text(
+        "import json, sys\n"
+        f"open({str(runs)!r}, 'a').write('x')\n"
+        "print(json.dumps(['one']), flush=True)\n"
+        "for line in sys.stdin: print(json.dumps({'outcome': 'equal', 'detail': '', 'more': {'a': 1}}), flush=True)\n"
+    )
+    counts = []
+    for content, arguments in [(False, []), (True, []), (True, []), (True, ["--all"])]:
+        runs.write_text("")
+        with entries_remembered(tmp_path_factory, lambda content=content: content) as run:
+            assert run(str(program), *arguments) == {"one": Result("equal", "", {"a": 1})}
+        counts.append(len(runs.read_text()))
+    assert counts == [WORKERS, WORKERS, 0, WORKERS]

@@ -158,7 +158,7 @@ def entries_remembered(folders: pytest.TempPathFactory, content: Callable[[], bo
         known = stamp("entries", words, what_entries_depend_on())
         if known.is_file() and "--all" not in arguments:
             return {name: Result(*it) for name, it in json.loads(known.read_text(encoding="utf-8")).items()}
-        folder = folders.mktemp(program.partition(".")[0])
+        folder = folders.mktemp(Path(program).stem)
         results = run_all(lambda number: Worker([HERE / program, *arguments], folder / f"{number}.txt", limit), choose)
         new[known] = results
         return results
