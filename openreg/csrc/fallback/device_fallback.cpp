@@ -200,7 +200,8 @@ class Call {
     TORCH_CHECK(reply.letter() == 'l', "run_op: the device's answer does not start with what it has written");
     std::vector<TensorText> tensors(reply.number());
     for (auto& tensor : tensors) {
-      TORCH_CHECK(reply.letter() == 't', "run_op: an argument that the device has written is not a tensor in its answer");
+      TORCH_CHECK(
+          reply.letter() == 't', "run_op: an argument that the device has written is not a tensor in its answer");
       tensor = reply.tensor();
     }
     return tensors;
