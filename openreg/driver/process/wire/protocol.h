@@ -11,7 +11,7 @@
  * | what    | who has it mapped       | what it is for                                                              |
  * |---------|-------------------------|-----------------------------------------------------------------------------|
  * | socket  | both                    | Hello and Welcome; doorbell; descriptors; its end is the other side's end   |
- * | channel | both, one a device      | ring of frames, the answer (channel.h)                                      |
+ * | channel | both; one per device    | ring of frames, the answer (channel.h)                                      |
  * | board   | host, all executors     | how far each stream is; failures (board.h). An executor writes its own part |
  * | pinned  | host; executors in part | pinned host memory: an executor maps the blocks that it copies from or to   |
  * | memory  | executor and its peers  | the device's memory. The host has addresses and a descriptor, never a view  |
