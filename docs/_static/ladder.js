@@ -38,7 +38,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const number = row.cells[0].textContent.trim();
     if (row.cells[1].querySelector("a")) {
       const input = box(number, `Step ${number} is finished`);
-      row.cells[0].append(" ", input);
+      (row.cells[0].querySelector("p") ?? row.cells[0]).append(" ", input); // beside the number, not below it
       boxes.set(input, [number, row]);
     }
   }

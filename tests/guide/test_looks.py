@@ -10,10 +10,11 @@ from .browser import ask
 
 # Chapters with wide code and with pictures of every kind.
 CHAPTERS = ["guide/05-kernels.html", "guide/07-memory.html", "map.html"]
+CODE = [*CHAPTERS, "guide/06-stream.html"]
 
 
 @pytest.mark.parametrize("width", [1280, 1500])
-@pytest.mark.parametrize("page", CHAPTERS)
+@pytest.mark.parametrize("page", CODE)
 def test_no_code_is_cut_on_a_laptop(site: Path, tmp_path: Path, page: str, width: int) -> None:
     script = """
         return [...document.querySelectorAll("div.highlight pre")].filter((it) => it.scrollWidth > it.clientWidth + 1)
@@ -70,6 +71,59 @@ def test_a_line_keeps_away_from_a_label_and_colours_have_a_legend(site: Path, tm
     labels, bare, unexplained = ask(site, page, script, tmp_path)
     assert labels or page == "map.html"
     assert (bare, unexplained) == (0, 0)
+
+
+def test_what_scrolls_shows_that_there_is_more(site: Path, tmp_path: Path) -> None:
+    script = """
+        const wide = "div.highlight pre, div.picture, .pst-scrollable-table-container";
+        const places = [...document.querySelectorAll(wide)].filter((it) => it.scrollWidth > it.clientWidth + 1);
+        const shadow = (it) => getComputedStyle(it).backgroundImage.split("linear-gradient").length === 5;
+        const alpha = (it) => Number(getComputedStyle(it).backgroundColor.match(/rgba\\(.*, ([\\d.]+)\\)/)?.[1] ?? 1);
+        const rows = [...document.querySelectorAll(".pst-scrollable-table-container :is(tr, td, th)")];
+        const tables = places.filter((it) => it.matches(".pst-scrollable-table-container"));
+        return [places.length - tables.length, tables.length, places.filter((it) => !shadow(it)).length,
+                Math.max(...rows.map(alpha))];
+    """
+    others, tables, bare, alpha = ask(site, "guide/06-stream.html", script, tmp_path, width=500)
+    assert others > 0 and tables > 0
+    assert bare == 0
+    assert alpha < 0.2  # a row that hides what is behind it hides the shadow
+
+
+@pytest.mark.parametrize("page", ["guide/06-stream.html", "guide/07-memory.html", "guide/09-random.html", "index.html"])
+def test_a_picture_has_room_for_its_letters(site: Path, tmp_path: Path, page: str) -> None:
+    script = """
+        const outside = (it) => {
+          const [text, all] = [it.getBoundingClientRect(), it.ownerSVGElement.getBoundingClientRect()];
+          return text.left < all.left - 1 || text.right > all.right + 1 || text.bottom > all.bottom + 1;
+        };
+        const texts = [...document.querySelectorAll("div.picture svg:not(.recording) text")];
+        return [texts.length, texts.filter(outside).map((it) => it.textContent)];
+    """
+    count, outside = ask(site, page, script, tmp_path)
+    assert count > 5
+    assert outside == []
+
+
+def test_the_ladder_fits_a_phone_and_its_boxes_are_beside_the_numbers(site: Path, tmp_path: Path) -> None:
+    script = """
+        const tables = [...document.querySelectorAll("div.ladder .pst-scrollable-table-container")];
+        const heights = [...document.querySelectorAll("div.ladder td:has(input)")].map((it) =>
+          it.querySelector("p").getBoundingClientRect().height);
+        return [tables.filter((it) => it.scrollWidth > it.clientWidth + 1).length, tables.length, Math.max(...heights)];
+    """
+    scrolling, tables, height = ask(site, "guide/index.html", script, tmp_path, width=500)
+    assert tables > 0
+    assert scrolling == 0
+    assert height < 40  # one line
+
+
+def test_paper_breaks_code_between_lines(site: Path) -> None:
+    style = (site / "_static/openreg.css").read_text()
+    paper = style[style.index("-- paper */") :]
+    assert "div.highlight pre { background: var(--or-ground); break-inside: auto" in paper
+    theme = (site / "_static/styles/pydata-sphinx-theme.css").read_text()
+    assert "div.highlight,div.literal-block-wrapper" in theme and "break-inside:avoid" in theme  # which is why
 
 
 def test_a_finished_step_is_remembered_and_shown_on_the_ladder(site: Path, tmp_path: Path) -> None:

@@ -116,3 +116,11 @@ def test_the_page_has_every_kind_of_frame_and_every_structure(site: Path) -> Non
     for one in ALL:
         assert re.search(rf"\b{one.name}\s+, {one.size:,} bytes", shown), one.name
     assert "Who is there." in shown
+
+
+def test_tables_in_the_headers_are_whole() -> None:
+    """A formatter that wraps a row of a comment makes two of it, and neither has all columns."""
+    for path in (ROOT / HEADERS).glob("*.h"):
+        rows = [line for line in path.read_text().splitlines() if re.match(r" \* .*\|", line)]
+        assert all(line.startswith(" * |") and line.endswith("|") for line in rows), path.name
+        assert len({line.count("|") for line in rows}) <= 1, path.name

@@ -1,6 +1,6 @@
 """The directives of this guide: everything it shows is read from the live files when the site is built.
 
-One module a concern:
+A module for each concern:
     code        regions, Python objects, whole files, and a page for each file they come from
     transcript  recorded output
     errors      "error text, cause, fix", in the chapters and collected on one page

@@ -191,7 +191,7 @@ class LadderTable(SphinxDirective):
     """All steps of the ladder, written or planned, grouped by part."""
 
     def run(self) -> list[nodes.Node]:
-        """Returns one table a part."""
+        """Returns a table for each part."""
         source = Path(self.env.srcdir) / "ladder.toml"
         self.env.note_dependency(str(source))
         self.env.note_reread()  # which steps are written is seen in the file system

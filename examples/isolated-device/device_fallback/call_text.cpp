@@ -23,7 +23,7 @@ c10::ScalarType scalarType(int32_t number) {
       return type;
     }
   }
-  TORCH_CHECK(false, "run_op: the device's answer has the data type ", number, ", which there is not");
+  TORCH_CHECK(false, "run_op: the device's answer has the data type ", number, ", which PyTorch does not have");
 }
 
 /// What an argument's type says without "optional".

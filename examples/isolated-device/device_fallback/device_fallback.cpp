@@ -200,7 +200,8 @@ class Call {
     TORCH_CHECK(reply.letter() == 'l', "run_op: the device's answer does not start with what it has written");
     std::vector<TensorText> tensors(reply.number());
     for (auto& tensor : tensors) {
-      TORCH_CHECK(reply.letter() == 't', "run_op: what the device has written is no tensor");
+      TORCH_CHECK(
+          reply.letter() == 't', "run_op: an argument that the device has written is not a tensor in its answer");
       tensor = reply.tensor();
     }
     return tensors;
@@ -211,7 +212,7 @@ class Call {
   std::vector<c10::IValue> readResults(ReplyReader& reply, Make make) {
     TORCH_CHECK(
         reply.letter() == 'l' && reply.number() == returns_.size(), "run_op: the device's answer to '",
-        op_.operator_name(), "' has not ", returns_.size(), " results");
+        op_.operator_name(), "' does not have ", returns_.size(), " results");
     std::vector<c10::IValue> results;
     for (const auto& it : returns_) {
       if (isWritten(it)) {

@@ -19,7 +19,7 @@ bool isPinned(const void* data) noexcept;
  *
  * To be called for each copy that may still be queued when the function that queues it returns. Does not block. Any
  * thread.
- * @param memory Pinned memory: of the caching allocator, or a view of it that somebody else has made.
+ * @param memory Pinned memory: of the caching allocator, or a view of it that other code has made.
  * @param stream Stream that the copy is queued on.
  * @throws c10::AcceleratorError in a forked child.
  */

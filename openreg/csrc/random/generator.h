@@ -63,7 +63,7 @@ class Generator final : public c10::GeneratorImpl {
 // LITERALINCLUDE START: DEFAULT GENERATOR
 /**
  * @brief The generator from which operators without `generator=` draw. Made when it is first asked for, with a seed
- * that nobody can foresee. Any thread; does not initialise the device.
+ * that a program cannot foresee. Any thread; does not initialise the device.
  * @param device Index, or -1 for the current device.
  * @throws c10::Error if there is no such device.
  */

@@ -23,7 +23,7 @@
  * the next synchronising call (::orDeviceSynchronize, ::orStreamSynchronize, ::orEventSynchronize, ::orStreamQuery,
  * ::orEventQuery, ::orEventElapsedTime, and the synchronous copies and fills) of the same device and stay: from then on
  * every call that needs that device returns the same code and message until ::orDeviceReset. Work queued behind the
- * failure is not executed; events recorded behind it complete, so that nobody waits for ever. Other devices go on.
+ * failure is not executed; events recorded behind it complete, so that no waiter waits for ever. Other devices go on.
  *
  * **Loss.** A device that is lost (::orErrorDeviceLost) releases whoever waits for it at once, whatever it was running:
  * calls that block, calls that wait for room in a queue, and streams of other devices that wait for an event recorded
@@ -305,8 +305,8 @@ OPENREG_EXPORT orError_t orStreamSynchronize(orStream_t stream);
 /**
  * @brief Makes work submitted to `stream` after this call wait for the event's version of this moment.
  *
- * An event that was never recorded makes nobody wait. Recording the event again later does not move this waiter. The
- * event may belong to another device. Does not block the host.
+ * Waiting for an event that was never recorded does nothing. Recording the event again later does not move this waiter.
+ * The event may belong to another device. Does not block the host.
  * @param stream Who waits.
  * @param event What it waits for.
  * @param flags Must be 0.

@@ -7,10 +7,11 @@
  * by an address that device code can use.
  *
  * A kernel or the body of a loop may throw, in whichever thread: a driver in C++ makes that the kernel's error,
- * ::orErrorMemoryAllocation for std::bad_alloc and ::orErrorLaunchFailure else. Before that nobody is left in the loop.
+ * ::orErrorMemoryAllocation for std::bad_alloc and ::orErrorLaunchFailure else. Every thread leaves the loop before
+ * that.
  *
- * Nobody waits for kernels when a process ends. What they use must last until it has ended: no static object with a
- * destructor, and of libraries that clean up after themselves, a guard such as kernels/linalg/blas.h has.
+ * A process that ends does not wait for its kernels. What they use must last until it has ended: no static object with
+ * a destructor, and of libraries that clean up after themselves, a guard such as kernels/linalg/blas.h has.
  */
 #ifndef OPENREG_KERNEL_H
 #define OPENREG_KERNEL_H

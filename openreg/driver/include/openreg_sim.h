@@ -2,9 +2,9 @@
  * @file openreg_sim.h
  * @brief Controls of the simulator, for tests: delays, failures, pause points.
  *
- * They work when the driver is the simulator, in this process (`sim`) or in subprocesses (`process`), and return
- * ::orErrorNotImplemented else. The same can be said in the
- * environment, read at the first call that needs the driver, as a comma-separated list:
+ * They work when the driver is the simulator, in this process (`sim`) or in subprocesses (`process`). Any other driver
+ * returns ::orErrorNotImplemented. An environment variable sets the same, as a comma-separated list, which the library
+ * reads at the first call that needs the driver:
  *
  *     OPENREG_SIM=devices=2,memory=256MiB,check=1,kernel_delay=100us,fail=orMalloc:3:orErrorMemoryAllocation
  *

@@ -58,7 +58,7 @@ void Device::readBoard() {
     if (isFailure(error)) {
       failure.raise(static_cast<orError_t>(error), textOf(it.text, index));
     } else {
-      astray = "says that it has failed with error " + std::to_string(error) + ", which there is not";
+      astray = "says that it has failed with error " + std::to_string(error) + ", which openreg.h does not have";
     }
   }
   if (!astray.empty()) {

@@ -25,7 +25,7 @@ int64_t EventTimes::get(uint32_t event) {
 
 sim::Stream& Service::stream(uint32_t number) {
   if (number >= kMaxStreams || streams_[number] == nullptr) {
-    throw Garbled("a frame names stream " + std::to_string(number) + ", which there is not");
+    throw Garbled("a frame names stream " + std::to_string(number) + ", which does not exist");
   }
   return *streams_[number];
 }

@@ -143,7 +143,7 @@ class Executor:
     def stream(self, number: int) -> Stream:
         """The stream of that number."""
         if number not in self.streams:
-            raise Garbled(f"a frame names stream {number}, which there is not")
+            raise Garbled(f"a frame names stream {number}, which does not exist")
         return self.streams[number]
 
     def on_stream_create(self, number: int, _priority: int) -> None:
@@ -378,7 +378,7 @@ class Executor:
             raise Garbled(f"frame {self.ring.number} launches with pointers that do not lie in its arguments")
         stream = self.stream(number)
         if not 0 < kernel <= len(self.modules.kernels):
-            self.device.fail(Error.INVALID_HANDLE, f"kernel {kernel} was launched, which there is not")
+            self.device.fail(Error.INVALID_HANDLE, f"kernel {kernel} was launched, which does not exist")
             return
         found = self.modules.kernels[kernel - 1]
         stream.submit(lambda: launch(self.device, found, data[descriptors:], data[:descriptors]))

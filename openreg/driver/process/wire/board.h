@@ -17,7 +17,7 @@ namespace openreg::process {
 /// What the host says.
 struct alignas(4096) HostBoard {
   std::atomic<uint32_t> deviceCount{0};
-  std::atomic<uint32_t> lost[kMaxDevices]{};     ///< Of each device: its executor is gone, nobody should wait for it.
+  std::atomic<uint32_t> lost[kMaxDevices]{};     ///< Of each device: its executor is gone: waiting for it ends.
   std::atomic<uint32_t> sleepers[kMaxDevices]{}; ///< Threads of the host that sleep on fences of each device.
   Fence streams[kMaxDevices * kMaxStreams];      ///< FenceKind::Host, first those of device 0's streams.
   unsigned char reserved[65392];

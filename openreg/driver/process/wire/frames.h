@@ -19,7 +19,7 @@ enum class Kind : uint16_t {
   StreamDestroy = 4, ///< StreamFrame. What is queued still runs.
   Fence = 5,         ///< FenceFrame.
   Wait = 6,          ///< WaitFrame.
-  Nudge = 7,         ///< StreamFrame. Somebody waits for this stream: no naps.
+  Nudge = 7,         ///< StreamFrame. A thread waits for this stream: no naps.
   Malloc = 8,        ///< SizeFrame → AddressFrame.
   Free = 9,          ///< AddressFrame. The host has waited for the device.
   MemInfo = 10,      ///< → MemInfoAnswer.

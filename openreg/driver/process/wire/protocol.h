@@ -8,14 +8,13 @@
  * **What connects them.** A Unix socket of whole messages (`SOCK_SEQPACKET`), and shared memory without a name
  * (`memfd_create`), so that nothing is left behind whoever dies first:
  *
- * | what    | who has it mapped      | what it is for                                                                 |
- * |---------|------------------------|--------------------------------------------------------------------------------|
- * | socket  | both                   | Hello and Welcome; doorbell; file descriptors; its end is the other side's end |
- * | channel | both, one a device     | ring of frames, the answer (channel.h)                                         |
- * | board   | host and all executors | how far each stream has come; failures (board.h). An executor writes to its own
- * part | | pinned  | host; executors in part | pinned host memory: an executor maps the blocks that it has had to copy
- * from or to   | | memory  | executor and its peers | the device's memory. The host has its addresses and a descriptor,
- * never a view |
+ * | what    | who has it mapped       | what it is for                                                              |
+ * |---------|-------------------------|-----------------------------------------------------------------------------|
+ * | socket  | both                    | Hello and Welcome; doorbell; descriptors; its end is the other side's end   |
+ * | channel | both; one per device    | ring of frames, the answer (channel.h)                                      |
+ * | board   | host, all executors     | how far each stream is; failures (board.h). An executor writes its own part |
+ * | pinned  | host; executors in part | pinned host memory: an executor maps the blocks that it copies from or to   |
+ * | memory  | executor and its peers  | the device's memory. The host has addresses and a descriptor, never a view  |
  *
  * **Start.** The executor is given the socket as file descriptor 3. The host sends Hello with the descriptors of
  * channel, board, memory and pinned, in this order. The executor answers Welcome with its version, or with a text that
@@ -23,24 +22,25 @@
  *
  * **Frames.** The host writes frames into the ring; each is a Header, the payload that belongs to its kind (frames.h),
  * and for some kinds variable data. Frames are numbered 1, 2, 3, …; a gap, a wrong magic, a size that does not fit or
- * an unknown kind is a garbled frame: the executor writes what it saw to the board and exits, for after that it could
- * only guess. Most frames are *posted*: nobody waits for them. A frame with kWantsAnswer is a *request*: the executor
- * writes an Answer with the request's number, an error code, and the answer's payload or the error's text. There is at
- * most one request at a time a device, and a request is answered without waiting for any stream.
+ * an unknown kind is a garbled frame: the executor writes what it saw to the board and exits, because after that it
+ * could only guess. Most frames are *posted*: the host does not wait for them. A frame with kWantsAnswer is a
+ * *request*: the executor writes an Answer with the request's number, an error code, and the answer's payload or the
+ * error's text. A device has at most one request at a time, and the executor answers it without waiting for any stream.
  *
- * **Belief.** Neither side believes what it reads of the other's. A value is copied before it is checked, so that it
+ * **Belief.** Neither side believes what it reads from the other. A value is copied before it is checked, so that it
  * cannot change in between, and checked before it is used: numbers, sizes, codes, addresses, whether a fence can have
- * come so far. An executor that says what cannot be is ended, and its device is lost. It writes to its own part of the
- * board, its channel, its memory, and what it has been handed; nothing else of the host or its peers is writable there.
+ * come so far. The host ends an executor that says what cannot be, and its device is lost. It writes to its own part of
+ * the board, its channel, its memory, and what it has been handed; nothing else of the host or its peers is writable
+ * there.
  *
  * **Order.** Frames are taken in the order of the ring. Work is then ordered by the stream it names, as openreg.h says.
  *
- * **Waiting.** Nobody waits by a request, as that would stop all other frames. The host posts a Fence frame; when the
+ * **Waiting.** No request waits for a stream: that would stop all other frames. The host posts a Fence frame; when the
  * stream has come so far, the executor advances the stream's fence on the board, and whoever waits sleeps on that word.
  * An executor waits for another device's stream in the same way, without the host.
  *
  * **Deadlines.** A request has a deadline after which the host counts the executor as hung and ends it. Waiting for a
- * stream has none, as kernels may take for ever; who waits long sends Ping, which only a hung executor does not answer.
+ * stream has none: a kernel may run for hours. A host that waits long sends Ping; only a hung executor does not answer.
  *
  * **Sleep.** An executor without frames spins, then naps, then sleeps in `poll` (`Ring::rest`). A message of one byte
  * on the socket wakes it: the doorbell.
@@ -101,7 +101,7 @@ struct Header {
   uint32_t bytes = 0;     ///< Of the whole frame with this header; a multiple of kFrameAlignment.
   uint32_t payload = 0;   ///< Bytes of the payload and what follows it, without padding.
   uint64_t number = 0;    ///< 1, 2, 3, …
-  int64_t deadlineNs = 0; ///< Of a request, in CLOCK_MONOTONIC: later nobody waits for the answer. 0: none.
+  int64_t deadlineNs = 0; ///< Of a request, in CLOCK_MONOTONIC: the host waits no longer. 0: none.
 };
 // LITERALINCLUDE END: WIRE HEADER
 
