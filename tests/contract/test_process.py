@@ -540,6 +540,32 @@ def test_a_reset_waits_for_a_running_function_of_the_host(run_process: Any) -> N
     )
 
 
+def test_a_reset_drops_what_is_queued_behind_a_function_of_the_host_that_returns_meanwhile(run_process: Any) -> None:
+    """The executor hears of the reset last: so what it should drop has all the time it needs to be done instead."""
+    run_process(
+        """
+        stream, other = api.stream(), api.stream()
+        size, copies = 1 << 20, 300
+        buffer, host, result = api.malloc(size), api.malloc_host(size), api.malloc_host(8)
+        api.view(result, 8)[:] = b"untouched"[:8]
+        gate, threads = api.gate(), api.get("orSimThreadCount")
+        gate.close(stream).wait_for(1)
+        ends = [api.pointer(it) for it in (result, buffer, host)]
+        api.ok(lib.orMemcpyAsync(ends[0], ends[1], 8, lib.orMemcpyDeviceToHost, stream))
+        pid = stop(0)
+        for _ in range(copies):
+            api.ok(lib.orMemcpyAsync(ends[1], ends[2], size, lib.orMemcpyHostToDevice, other))
+        reset = Call(lambda: lib.orDeviceReset(0))
+        wait_until(gate.is_forgotten, "the reset has begun")
+        gate.open()
+        wait_until(lambda: api.get("orSimThreadCount") == threads, "the function's thread has ended")
+        os.kill(pid, signal.SIGCONT)
+        api.ok(reset.result())
+        assert api.view(result, 8)[:] == b"untouched"[:8]
+        """
+    )
+
+
 def test_a_reset_leaves_no_process_and_no_descriptor_behind(run_process: Any) -> None:
     run_process(
         """
