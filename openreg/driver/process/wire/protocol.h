@@ -8,14 +8,13 @@
  * **What connects them.** A Unix socket of whole messages (`SOCK_SEQPACKET`), and shared memory without a name
  * (`memfd_create`), so that nothing is left behind whoever dies first:
  *
- * | what    | who has it mapped      | what it is for                                                                 |
- * |---------|------------------------|--------------------------------------------------------------------------------|
- * | socket  | both                   | Hello and Welcome; doorbell; file descriptors; its end is the other side's end |
- * | channel | both, one a device     | ring of frames, the answer (channel.h)                                         |
- * | board   | host and all executors | how far each stream has come; failures (board.h). An executor writes to its own
- * part | | pinned  | host; executors in part | pinned host memory: an executor maps the blocks that it has had to copy
- * from or to   | | memory  | executor and its peers | the device's memory. The host has its addresses and a descriptor,
- * never a view |
+ * | what    | who has it mapped       | what it is for                                                                |
+ * | ------- | ----------------------- | ----------------------------------------------------------------------------- |
+ * | socket  | both                    | Hello and Welcome; doorbell; file descriptors; its end is the other's end     |
+ * | channel | both, one a device      | ring of frames, the answer (channel.h)                                        |
+ * | board   | host and all executors  | how far each stream has come; failures (board.h). Each writes to its own part |
+ * | pinned  | host; executors in part | pinned host memory: an executor maps the blocks that it has had to copy       |
+ * | memory  | executor and its peers  | the device's memory. The host has its addresses and descriptor, never a view  |
  *
  * **Start.** The executor is given the socket as file descriptor 3. The host sends Hello with the descriptors of
  * channel, board, memory and pinned, in this order. The executor answers Welcome with its version, or with a text that
