@@ -17,13 +17,16 @@ import cffi
 import pytest
 from workers import locked
 
-from . import header
+from . import header, wire
 from .harness import NotOfThisDriver, OpenReg, is_complete
 from .processes import driver_environment
 
 HERE = Path(__file__).resolve().parent
 CompileFunction = Callable[..., Path]
 ChildFunction = Callable[..., subprocess.CompletedProcess[str]]
+EnvironmentFunction = Callable[[dict[str, str]], dict[str, str]]
+StartFunction = Callable[..., subprocess.Popen[str]]
+HostFunction = Callable[..., wire.Host]
 
 PRELUDE = f"""
 import sys
@@ -229,7 +232,20 @@ def bindings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def run_child(driver: str, library: Path, probe_path: Path, bindings: Path) -> ChildFunction:
+def child_environment(driver: str, library: Path, probe_path: Path, bindings: Path) -> EnvironmentFunction:
+    """The environment of a process that uses the library: ours without what concerns it, and what the test says."""
+
+    def child_environment(env: dict[str, str]) -> dict[str, str]:
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")}
+        paths = {"LIBRARY": library, "PROBE": probe_path, "BINDINGS": bindings}
+        ours = {f"OPENREG_TEST_{name}": str(path) for name, path in paths.items()}
+        return variables | driver_environment(driver) | ours | env
+
+    return child_environment
+
+
+@pytest.fixture(scope="session")
+def run_child(child_environment: EnvironmentFunction) -> ChildFunction:
     """Runs Python code in a fresh process in which `api`, `ffi` and `lib` are ready; it must succeed by default."""
 
     def run_child(
@@ -238,21 +254,70 @@ def run_child(driver: str, library: Path, probe_path: Path, bindings: Path) -> C
         env = env or {}
         if env.get("OPENREG_SIM") and "OPENREG_DRIVER" not in env and not is_complete():
             raise NotOfThisDriver("not implemented: OPENREG_SIM, the settings of the simulator")
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")}
-        variables |= (
-            driver_environment(driver)
-            | {
-                "OPENREG_TEST_LIBRARY": str(library),
-                "OPENREG_TEST_PROBE": str(probe_path),
-                "OPENREG_TEST_BINDINGS": str(bindings),
-            }
-            | env
-        )
         command = [sys.executable, "-c", PRELUDE + textwrap.dedent(code)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, timeout=timeout)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=child_environment(env), timeout=timeout
+        )
         if code_expected is not None:
             said = f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
             assert done.returncode == code_expected, said
         return done
 
     return run_child
+
+
+# ------------------------------------------------------------------------------- for the tests of the driver "process"
+
+PROCESSES = "from contract.processes import *\nimport os, signal, time\n"
+
+
+@pytest.fixture
+def run_process(run_child: ChildFunction) -> ChildFunction:
+    """`run_child` with the driver "process", whichever is under test, and with the functions of processes.py."""
+
+    def run_process(
+        code: str, settings: str = "", env: dict[str, str] | None = None, **options: Any
+    ) -> subprocess.CompletedProcess[str]:
+        variables = {"OPENREG_DRIVER": "process", "OPENREG_PROCESS": settings} | (env or {})
+        return run_child(PROCESSES + block(code), env=variables, **options)
+
+    return run_process
+
+
+@pytest.fixture
+def start_process(child_environment: EnvironmentFunction) -> Iterator[StartFunction]:
+    """The same, running beside the test: what its code says has been done, and it lives until it is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start_process(code: str, settings: str = "") -> subprocess.Popen[str]:
+        env = child_environment({"OPENREG_DRIVER": "process", "OPENREG_PROCESS": settings})
+        text = PRELUDE + PROCESSES + block(code) + 'print("ready", flush=True)\nsignal.pause()\n'
+        started.append(subprocess.Popen([sys.executable, "-c", text], env=env, stdout=subprocess.PIPE, text=True))
+        stdout = started[-1].stdout
+        assert stdout is not None and stdout.readline() == "ready\n"
+        return started[-1]
+
+    yield start_process
+    for one in started:
+        one.kill()
+        one.wait()
+
+
+@pytest.fixture(params=["C++", "Python"])
+def host(request: pytest.FixtureRequest, library: Path) -> Iterator[HostFunction]:
+    """Starts executors, of either kind, whose host is the test."""
+    hosts: list[wire.Host] = []
+    programs = {
+        "C++": [str(library.parent / "openreg_executor")],
+        "Python": [sys.executable, str(library.parent / "executor_python")],
+    }
+
+    def start(**options: Any) -> wire.Host:
+        hosts.append(wire.Host(programs[request.param], **options))
+        return hosts[-1]
+
+    yield start
+    for one in hosts:
+        one.process.kill()
+        one.process.wait()
+        one.socket.close()

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from .harness import wait_until
 
+# What calls return for a device whose executor has gone, and the setting that chooses the executor in Python.
+LOST = "orErrorDeviceLost"
+PYTHON = f"executor=python,python={sys.executable}"
+
 # A driver under test that is another one with other settings.
-VARIANTS = {
-    "process-python": {
-        "OPENREG_DRIVER": "process",
-        "OPENREG_PROCESS": f"executor=python,python={sys.executable}",
-    }
-}
+VARIANTS = {"process-python": {"OPENREG_DRIVER": "process", "OPENREG_PROCESS": PYTHON}}
 
 
 def driver_environment(driver: str) -> dict[str, str]:

@@ -4,48 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .conftest import PRELUDE, CompileFunction, block
+from .conftest import PRELUDE, PROCESSES, CompileFunction, StartFunction, block
 from .harness import wait_until
-from .processes import executors, is_alive, shared_memory
-
-LOST = "orErrorDeviceLost"
-HELPERS = "from contract.processes import *\nimport os, signal, time\n"
-
-
-@pytest.fixture
-def run_process(run_child: Any) -> Any:
-    """`run_child` with this driver, whichever is under test, and with the functions of processes.py."""
-
-    def run_process(code: str, settings: str = "", env: dict[str, str] | None = None, **options: Any) -> Any:
-        variables = {"OPENREG_DRIVER": "process", "OPENREG_PROCESS": settings} | (env or {})
-        return run_child(HELPERS + block(code), env=variables, **options)
-
-    return run_process
-
-
-def start_process(
-    code: str, probe_path: Path, library: Path, bindings: Path, settings: str = ""
-) -> subprocess.Popen[str]:
-    """The same, running beside the test: it says what its code prints, and lives until it is killed."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")} | {
-        "OPENREG_DRIVER": "process",
-        "OPENREG_PROCESS": settings,
-        "OPENREG_TEST_LIBRARY": str(library),
-        "OPENREG_TEST_PROBE": str(probe_path),
-        "OPENREG_TEST_BINDINGS": str(bindings),
-    }
-    text = PRELUDE + HELPERS + textwrap.dedent(code) + '\nprint("ready", flush=True)\nsignal.pause()\n'
-    return subprocess.Popen([sys.executable, "-c", text], env=variables, stdout=subprocess.PIPE, text=True)
-
+from .processes import PYTHON, executors, is_alive, shared_memory
 
 # --------------------------------------------------------------------------------------------------------------- start
 
@@ -98,9 +65,6 @@ def test_a_setting_that_is_not_understood_is_named(run_process: Any, settings: s
 # --------------------------------------------------------------------------------------------------- the one in Python
 
 
-PYTHON = f"executor=python,python={sys.executable}"
-
-
 def test_the_executor_in_python_is_chosen_by_name_and_does_not_import_torch_for_that(run_process: Any) -> None:
     run_process(
         """
@@ -147,15 +111,12 @@ def test_the_executor_in_python_can_be_killed_and_replaced_like_any_other(run_pr
     )
 
 
-def test_the_executor_in_python_ends_with_its_parent(probe_path: Path, library: Path, bindings: Path) -> None:
-    parent = start_process("api.malloc(8), api.malloc(8, 1)", probe_path, library, bindings, PYTHON)
-    try:
-        assert parent.stdout is not None and parent.stdout.readline() == "ready\n"
-        mine = executors(parent.pid)
-        assert set(mine) == {0, 1}
-    finally:
-        parent.kill()
-        parent.wait()
+def test_the_executor_in_python_ends_with_its_parent(start_process: StartFunction) -> None:
+    parent = start_process("api.malloc(8), api.malloc(8, 1)", PYTHON)
+    mine = executors(parent.pid)
+    assert set(mine) == {0, 1}
+    parent.kill()
+    parent.wait()
     wait_until(lambda: not any(is_alive(pid) for pid in mine.values()), "they have ended")
 
 
@@ -369,24 +330,31 @@ __attribute__((constructor)) static void load(void) { while (access(GO, F_OK) !=
 """
 
 
+@pytest.fixture
+def slow_module(compile_library: CompileFunction, tmp_path: Path) -> tuple[Path, Path]:
+    """A module that loads for as long as a file does not exist; that file."""
+    source, go = tmp_path / "slow.c", tmp_path / "go"
+    source.write_text(f'#define _GNU_SOURCE\n#define GO "{go}"\n' + SLOW)
+    return compile_library(source), go
+
+
 @pytest.mark.parametrize("executor", ["C++", "Python"])
 def test_a_module_may_take_longer_to_load_than_the_deadline_and_the_device_works_meanwhile(
-    run_process: Any, compile_library: CompileFunction, tmp_path: Path, executor: str
+    run_process: Any, slow_module: tuple[Path, Path], executor: str
 ) -> None:
-    source = tmp_path / "slow.c"
-    source.write_text(f'#define _GNU_SOURCE\n#define GO "{tmp_path}/go"\n' + SLOW)
+    module, go = slow_module
     run_process(
         f"""
         stream, log = api.stream(), api.log()
         api.append(log, 1, stream)
         out = ffi.new("orModule_t*")
-        load = Call(lambda: (lib.orModuleLoad(out, {str(compile_library(source))!r}.encode()), api.message()))
+        load = Call(lambda: (lib.orModuleLoad(out, {str(module)!r}.encode()), api.message()))
         load._thread.join(3)  # several deadlines
         assert load.blocks()
         api.append(log, 2, stream)
         api.synchronize(stream)
         assert api.read_log(log) == [1, 2]
-        open({str(tmp_path / "go")!r}, "w").close()
+        open({str(go)!r}, "w").close()
         error, text = load.result()
         assert error == 0, text
         """,
@@ -394,15 +362,11 @@ def test_a_module_may_take_longer_to_load_than_the_deadline_and_the_device_works
     )
 
 
-def test_an_executor_that_hangs_while_a_module_loads_is_ended(
-    run_process: Any, compile_library: CompileFunction, tmp_path: Path
-) -> None:
-    source = tmp_path / "slow.c"
-    source.write_text(f'#define _GNU_SOURCE\n#define GO "{tmp_path}/go"\n' + SLOW)
+def test_an_executor_that_hangs_while_a_module_loads_is_ended(run_process: Any, slow_module: tuple[Path, Path]) -> None:
     run_process(
         f"""
         api.malloc(8)
-        path = {str(compile_library(source))!r}.encode()
+        path = {str(slow_module[0])!r}.encode()
         load = Call(lambda: (lib.orModuleLoad(ffi.new("orModule_t*"), path), api.message()))
         assert load.blocks()
         stop(0)
@@ -470,13 +434,12 @@ STATES = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_no_executor_and_no_shared_memory_outlives_a_parent_that_is_killed(
-    state: str, probe_path: Path, library: Path, bindings: Path
+    state: str, start_process: StartFunction
 ) -> None:
     before = shared_memory()
-    parent = start_process(block(STATES[state]), probe_path, library, bindings)
+    parent = start_process(STATES[state])
     children: list[int] = []
     try:
-        assert parent.stdout is not None and parent.stdout.readline() == "ready\n"
         mine = executors(parent.pid)
         assert set(mine) == {0, 1}
         assert shared_memory() <= before
@@ -488,8 +451,6 @@ def test_no_executor_and_no_shared_memory_outlives_a_parent_that_is_killed(
         assert time.monotonic() - start < 1
         assert shared_memory() <= before
     finally:
-        parent.kill()
-        parent.wait()
         for pid in children:
             os.kill(pid, signal.SIGKILL)
 
@@ -536,6 +497,32 @@ def test_a_reset_waits_for_a_running_function_of_the_host(run_process: Any) -> N
         leave.set()
         api.ok(reset.result())
         assert calls == ["returned"]
+        """
+    )
+
+
+def test_a_reset_drops_what_is_queued_behind_a_function_of_the_host_that_returns_meanwhile(run_process: Any) -> None:
+    """The executor hears of the reset last: so what it should drop has all the time it needs to be done instead."""
+    run_process(
+        """
+        stream, other = api.stream(), api.stream()
+        size, copies = 1 << 20, 300
+        buffer, host, result = api.malloc(size), api.malloc_host(size), api.malloc_host(8)
+        api.view(result, 8)[:] = b"untouched"[:8]
+        gate, threads = api.gate(), api.get("orSimThreadCount")
+        gate.close(stream).wait_for(1)
+        ends = [api.pointer(it) for it in (result, buffer, host)]
+        api.ok(lib.orMemcpyAsync(ends[0], ends[1], 8, lib.orMemcpyDeviceToHost, stream))
+        pid = stop(0)
+        for _ in range(copies):
+            api.ok(lib.orMemcpyAsync(ends[1], ends[2], size, lib.orMemcpyHostToDevice, other))
+        reset = Call(lambda: lib.orDeviceReset(0))
+        wait_until(gate.is_forgotten, "the reset has begun")
+        gate.open()
+        wait_until(lambda: api.get("orSimThreadCount") == threads, "the function's thread has ended")
+        os.kill(pid, signal.SIGCONT)
+        api.ok(reset.result())
+        assert api.view(result, 8)[:] == b"untouched"[:8]
         """
     )
 
@@ -665,7 +652,7 @@ def test_a_spawned_child_has_executors_of_its_own(run_process: Any, tmp_path: Pa
     module = tmp_path / "spawned.py"
     module.write_text(
         PRELUDE
-        + HELPERS
+        + PROCESSES
         + block("""
         def work(value):
             buffer = api.malloc(8)

@@ -17,12 +17,10 @@ from typing import Any
 import pytest
 
 from . import liar, wire
-from .conftest import HERE, block
+from .conftest import HERE, HostFunction, block
 from .harness import wait_until
-from .test_process import PYTHON, run_process  # noqa: F401 (a fixture)
-from .test_process_wire import HostFunction, host, stream_frame  # noqa: F401 (a fixture)
-
-LOST = "orErrorDeviceLost"
+from .processes import LOST, PYTHON
+from .test_process_wire import stream_frame
 
 
 @pytest.fixture
@@ -75,7 +73,7 @@ LIES = {
 
 @pytest.mark.parametrize("what", LIES)
 def test_an_answer_that_cannot_be_is_an_error_that_names_the_device(
-    run_process: Any,  # noqa: F811
+    run_process: Any,
     liar_of: Callable[[str], str],
     what: str,
 ) -> None:
@@ -167,7 +165,7 @@ assert failures and successes
 
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_with_any_field_spoilt_never_crash_hang_or_succeed_wrongly(
-    run_process: Any,  # noqa: F811
+    run_process: Any,
     liar_of: Callable[[str], str],
     seed: int,
 ) -> None:
@@ -196,7 +194,7 @@ def part(board, device=0):
 
 
 @pytest.mark.parametrize("code", [0, 5, 18, 99, -1, -(2**31), 2**31 - 1])
-def test_a_failure_without_a_code_for_it_is_a_lost_device(run_process: Any, code: int) -> None:  # noqa: F811
+def test_a_failure_without_a_code_for_it_is_a_lost_device(run_process: Any, code: int) -> None:
     run_process(
         block(BOARD)
         + block(f"""
@@ -214,7 +212,7 @@ def test_a_failure_without_a_code_for_it_is_a_lost_device(run_process: Any, code
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe\x80", b"x" * 900, b"\x1b[31m\x07", b"", "ü€𝄞".encode()])
-def test_the_text_of_a_failure_is_shown_whatever_it_is(run_process: Any, text: bytes) -> None:  # noqa: F811
+def test_the_text_of_a_failure_is_shown_whatever_it_is(run_process: Any, text: bytes) -> None:
     shown = {b"\xff\xfe\x80": r"\?\?\?", b"\x1b[31m\x07": r"\?\[31m\?"}.get(text, text.decode(errors="replace"))
     run_process(
         block(BOARD)
@@ -232,7 +230,7 @@ def test_the_text_of_a_failure_is_shown_whatever_it_is(run_process: Any, text: b
 @pytest.mark.parametrize("value", ["posted + 1", "2**63", "2**64 - 1"])
 @pytest.mark.parametrize("call", ["orStreamSynchronize(stream)", "orStreamQuery(stream)", "orDeviceSynchronize(0)"])
 def test_a_fence_further_than_it_can_be_is_not_taken_for_done(
-    run_process: Any,  # noqa: F811
+    run_process: Any,
     value: str,
     call: str,
 ) -> None:
@@ -262,7 +260,7 @@ def test_a_fence_further_than_it_can_be_is_not_taken_for_done(
 
 
 @pytest.mark.parametrize("executor", ["C++", "Python"])
-def test_a_fence_that_was_set_back_holds_nobody_up_for_ever(run_process: Any, executor: str) -> None:  # noqa: F811
+def test_a_fence_that_was_set_back_holds_nobody_up_for_ever(run_process: Any, executor: str) -> None:
     run_process(
         block(BOARD)
         + block("""
@@ -367,7 +365,7 @@ assert failures, "nothing was noticed"
 
 @pytest.mark.parametrize("seed", range(4))
 def test_words_of_board_and_channel_that_are_spoilt_never_crash_hang_or_succeed_wrongly(
-    run_process: Any,  # noqa: F811
+    run_process: Any,
     seed: int,
 ) -> None:
     run_process(block(BOARD) + f"seed, steps = {seed}, 150\n" + block(FUZZED_WORDS), "deadline=300ms")
@@ -378,7 +376,7 @@ def test_words_of_board_and_channel_that_are_spoilt_never_crash_hang_or_succeed_
 
 @pytest.mark.parametrize("executor", ["C++", "Python"])
 def test_an_executor_can_write_to_its_own_part_of_the_board_and_to_pinned_memory_that_it_was_handed(
-    run_process: Any,  # noqa: F811
+    run_process: Any,
     executor: str,
 ) -> None:
     run_process(
@@ -478,7 +476,7 @@ def spoilt(rng: random.Random) -> tuple[bytes, int]:
 
 @pytest.mark.parametrize("part", range(4))
 def test_frames_that_no_host_sends_are_served_or_end_the_executor_with_a_reason(
-    host: HostFunction,  # noqa: F811
+    host: HostFunction,
     request: pytest.FixtureRequest,
     part: int,
 ) -> None:
@@ -500,7 +498,7 @@ def test_frames_that_no_host_sends_are_served_or_end_the_executor_with_a_reason(
         it.socket.close()
 
 
-def test_pages_that_a_copy_uses_are_not_unpinned(host: HostFunction) -> None:  # noqa: F811
+def test_pages_that_a_copy_uses_are_not_unpinned(host: HostFunction) -> None:
     frames = dict(good_frames())
     it = host()
     for kind in ("stream_create", "malloc", "pin"):

@@ -6,38 +6,16 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from . import wire
-from .conftest import HERE, block
+from .conftest import HERE, HostFunction, block
 from .harness import wait_until
-from .test_process import run_process  # noqa: F401 (a fixture)
-
-HostFunction = Callable[..., wire.Host]
-
-
-@pytest.fixture(params=["C++", "Python"])
-def host(request: pytest.FixtureRequest, library: Path) -> Iterator[HostFunction]:
-    """Starts executors, of either kind, whose host is the test."""
-    hosts: list[wire.Host] = []
-    programs = {
-        "C++": [str(library.parent / "openreg_executor")],
-        "Python": [sys.executable, str(library.parent / "executor_python")],
-    }
-
-    def start(**options: Any) -> wire.Host:
-        hosts.append(wire.Host(programs[request.param], **options))
-        return hosts[-1]
-
-    yield start
-    for one in hosts:
-        one.process.kill()
-        one.process.wait()
-        one.socket.close()
+from .processes import LOST
 
 
 def stream_frame(stream: int = 0) -> bytes:
@@ -169,7 +147,7 @@ STARTS = {
 
 @pytest.mark.parametrize("what", STARTS)
 def test_an_executor_that_does_not_start_well_is_named_and_ended(
-    run_process: Any,  # noqa: F811
+    run_process: Any,
     fake: Callable[[str], str],
     what: str,
 ) -> None:
@@ -189,7 +167,7 @@ def test_an_executor_that_does_not_start_well_is_named_and_ended(
 ANSWERS = {
     "of another request": (
         "it.answer(number - 1); it.answer(number + 1)",
-        LOST := "orErrorDeviceLost",
+        LOST,
         "garbled answer",
     ),
     "with another magic": ("it.answer(number, payload=bytes(8), magic=5)", LOST, "magic 0x5"),
@@ -205,7 +183,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("what", ANSWERS)
 def test_an_answer_that_is_garbled_or_missing_is_an_error_of_the_call(
-    run_process: Any,  # noqa: F811
+    run_process: Any,
     fake: Callable[[str], str],
     what: str,
 ) -> None:
@@ -230,7 +208,7 @@ def test_an_answer_that_is_garbled_or_missing_is_an_error_of_the_call(
 
 
 def test_the_program_gives_up_on_an_executor_that_takes_no_frames(
-    run_process: Any,  # noqa: F811
+    run_process: Any,
     fake: Callable[[str], str],
 ) -> None:
     run_process(

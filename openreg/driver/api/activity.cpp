@@ -11,9 +11,5 @@ orError_t orActivitySubscribe(orSubscriber_t* subscriber, orActivityFn_t functio
 }
 
 orError_t orActivityUnsubscribe(orSubscriber_t subscriber) {
-  if (openreg::api::inForkedChild()) {
-    return orSuccess;
-  }
-  Entry entry("orActivityUnsubscribe");
-  return entry.call(&OrDriver::ActivityUnsubscribe, subscriber);
+  return openreg::api::release("orActivityUnsubscribe", &OrDriver::ActivityUnsubscribe, subscriber);
 }

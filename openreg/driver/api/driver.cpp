@@ -11,34 +11,20 @@
 #include <string>
 #include <string_view>
 
+#include "built_in.h"
 #include "entry.h"
-#include "fake/table.h"
 #include "fork.h"
-#include "process/table.h"
-#include "sim/table.h"
 
 namespace openreg::api {
 
 namespace {
 
-/// The drivers that this library brings along.
-struct BuiltIn {
-  std::string_view name;
-  const OrDriver& (*table)();
-  const Controls& (*controls)();
-};
-constexpr BuiltIn kBuiltIn[] = {
-    {"sim", sim::table, sim::controls},
-    {"process", process::table, process::controls},
-    {"fake", fake::table, nullptr},
-};
-
 /// Finds the table of the driver that `choice` names; null after reporting why not.
 const OrDriver* findTable(const char* entry, const std::string& choice, const Controls*& controls) {
-  for (const BuiltIn& it : kBuiltIn) {
-    if (choice == it.name) {
-      controls = it.controls != nullptr ? &it.controls() : nullptr;
-      return &it.table();
+  for (const BuiltIn* it : {&simDriver, &processDriver, &fakeDriver}) {
+    if (choice == it->table.name) {
+      controls = it->controls;
+      return &it->table;
     }
   }
   if (choice.find('/') == std::string::npos) {

@@ -92,4 +92,14 @@ class Entry {
   orError_t status_ = orSuccess;
 };
 
+/// A call that frees or destroys. In a forked child it does nothing: there is no device, and destructors need no error.
+template <class Handle>
+orError_t release(const char* name, orError_t (*OrDriver::*member)(Handle), Handle handle) {
+  if (inForkedChild()) {
+    return orSuccess;
+  }
+  Entry entry(name);
+  return entry.call(member, handle);
+}
+
 } // namespace openreg::api

@@ -8,88 +8,63 @@
 using openreg::api::kMessageBytes;
 using openreg::api::thread;
 
-const char* orGetErrorName(orError_t error) {
+namespace {
+
+struct Words {
+  const char* name;
+  const char* sentence;
+};
+
+Words wordsOf(orError_t error) {
   switch (error) {
     case orSuccess:
-      return "orSuccess";
+      return {"orSuccess", "no error"};
     case orErrorInvalidValue:
-      return "orErrorInvalidValue";
+      return {"orErrorInvalidValue", "an argument is invalid"};
     case orErrorMemoryAllocation:
-      return "orErrorMemoryAllocation";
+      return {"orErrorMemoryAllocation", "out of memory"};
     case orErrorInvalidDevice:
-      return "orErrorInvalidDevice";
+      return {"orErrorInvalidDevice", "there is no device of that index"};
     case orErrorInvalidHandle:
-      return "orErrorInvalidHandle";
+      return {"orErrorInvalidHandle", "a handle is not valid"};
     case orErrorNotReady:
-      return "orErrorNotReady";
+      return {"orErrorNotReady", "the work is still running"};
     case orErrorIllegalAddress:
-      return "orErrorIllegalAddress";
+      return {"orErrorIllegalAddress", "device code was handed memory outside a live allocation"};
     case orErrorLaunchFailure:
-      return "orErrorLaunchFailure";
+      return {"orErrorLaunchFailure", "device code failed"};
     case orErrorAssert:
-      return "orErrorAssert";
+      return {"orErrorAssert", "device code reported an error"};
     case orErrorNotImplemented:
-      return "orErrorNotImplemented";
+      return {"orErrorNotImplemented", "the driver lacks this function"};
     case orErrorDeviceLost:
-      return "orErrorDeviceLost";
+      return {"orErrorDeviceLost", "the device no longer answers"};
     case orErrorTimedOut:
-      return "orErrorTimedOut";
+      return {"orErrorTimedOut", "a deadline passed"};
     case orErrorNotFound:
-      return "orErrorNotFound";
+      return {"orErrorNotFound", "no module, kernel or symbol has that name"};
     case orErrorForked:
-      return "orErrorForked";
+      return {"orErrorForked", "this process was forked from one that had used the device"};
     case orErrorPeerAccessUnsupported:
-      return "orErrorPeerAccessUnsupported";
+      return {"orErrorPeerAccessUnsupported", "these two devices cannot read each other's memory"};
     case orErrorPeerAccessNotEnabled:
-      return "orErrorPeerAccessNotEnabled";
+      return {"orErrorPeerAccessNotEnabled", "peer access is not enabled"};
     case orErrorPeerAccessAlreadyEnabled:
-      return "orErrorPeerAccessAlreadyEnabled";
+      return {"orErrorPeerAccessAlreadyEnabled", "peer access is enabled already"};
     case orErrorDriver:
-      return "orErrorDriver";
+      return {"orErrorDriver", "the driver cannot be loaded"};
   }
-  return "orErrorUnknown"; // No `default` above: the compiler then says which new enumerator was forgotten.
+  return {"orErrorUnknown", "unknown error"}; // No `default` above: the compiler says which enumerator was forgotten.
+}
+
+} // namespace
+
+const char* orGetErrorName(orError_t error) {
+  return wordsOf(error).name;
 }
 
 const char* orGetErrorString(orError_t error) {
-  switch (error) {
-    case orSuccess:
-      return "no error";
-    case orErrorInvalidValue:
-      return "an argument is invalid";
-    case orErrorMemoryAllocation:
-      return "out of memory";
-    case orErrorInvalidDevice:
-      return "there is no device of that index";
-    case orErrorInvalidHandle:
-      return "a handle is not valid";
-    case orErrorNotReady:
-      return "the work is still running";
-    case orErrorIllegalAddress:
-      return "device code was handed memory outside a live allocation";
-    case orErrorLaunchFailure:
-      return "device code failed";
-    case orErrorAssert:
-      return "device code reported an error";
-    case orErrorNotImplemented:
-      return "the driver lacks this function";
-    case orErrorDeviceLost:
-      return "the device no longer answers";
-    case orErrorTimedOut:
-      return "a deadline passed";
-    case orErrorNotFound:
-      return "no module, kernel or symbol has that name";
-    case orErrorForked:
-      return "this process was forked from one that had used the device";
-    case orErrorPeerAccessUnsupported:
-      return "these two devices cannot read each other's memory";
-    case orErrorPeerAccessNotEnabled:
-      return "peer access is not enabled";
-    case orErrorPeerAccessAlreadyEnabled:
-      return "peer access is enabled already";
-    case orErrorDriver:
-      return "the driver cannot be loaded";
-  }
-  return "unknown error";
+  return wordsOf(error).sentence;
 }
 
 orError_t orGetLastError(void) {

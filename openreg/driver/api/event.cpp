@@ -2,7 +2,6 @@
 #include "entry.h"
 
 using openreg::api::Entry;
-using openreg::api::inForkedChild;
 using openreg::api::thread;
 
 namespace {
@@ -27,11 +26,7 @@ orError_t orEventCreateWithFlags(orEvent_t* event, unsigned int flags) {
 }
 
 orError_t orEventDestroy(orEvent_t event) {
-  if (inForkedChild()) {
-    return orSuccess;
-  }
-  Entry entry("orEventDestroy");
-  return entry.call(&OrDriver::EventDestroy, event);
+  return openreg::api::release("orEventDestroy", &OrDriver::EventDestroy, event);
 }
 
 orError_t orEventRecord(orEvent_t event, orStream_t stream) {

@@ -19,11 +19,7 @@ orError_t orMalloc(void** ptr, size_t size) {
 }
 
 orError_t orFree(void* ptr) {
-  if (inForkedChild()) {
-    return orSuccess;
-  }
-  Entry entry("orFree");
-  return entry.call(&OrDriver::Free, ptr);
+  return openreg::api::release("orFree", &OrDriver::Free, ptr);
 }
 
 orError_t orMallocHost(void** ptr, size_t size) {
@@ -36,11 +32,7 @@ orError_t orMallocHost(void** ptr, size_t size) {
 }
 
 orError_t orFreeHost(void* ptr) {
-  if (inForkedChild()) {
-    return orSuccess;
-  }
-  Entry entry("orFreeHost");
-  return entry.call(&OrDriver::FreeHost, ptr);
+  return openreg::api::release("orFreeHost", &OrDriver::FreeHost, ptr);
 }
 
 orError_t orMemGetInfo(size_t* free, size_t* total, int device) {

@@ -2,7 +2,6 @@
 #include "entry.h"
 
 using openreg::api::Entry;
-using openreg::api::inForkedChild;
 using openreg::api::thread;
 
 namespace {
@@ -49,11 +48,7 @@ orError_t orStreamCreateWithPriority(orStream_t* stream, unsigned int flags, int
 }
 
 orError_t orStreamDestroy(orStream_t stream) {
-  if (inForkedChild()) {
-    return orSuccess;
-  }
-  Entry entry("orStreamDestroy");
-  return entry.call(&OrDriver::StreamDestroy, stream);
+  return openreg::api::release("orStreamDestroy", &OrDriver::StreamDestroy, stream);
 }
 
 orError_t orStreamGetPriority(orStream_t stream, int* priority) {

@@ -10,20 +10,11 @@ namespace openreg {
 
 template <class Driver>
 struct ControlCalls {
-  static orError_t setDelay(int device, int64_t kernelNs, int64_t copyNs) {
+  static void setDelay(int device, int64_t kernelNs, int64_t copyNs) {
     Driver::instance().device(device).setDelay(kernelNs, copyNs);
-    return orSuccess;
   }
-
-  static orError_t loseDevice(int device) {
-    Driver::instance().device(device).lose();
-    return orSuccess;
-  }
-
-  static orError_t countThreads(int* count) {
-    *count = threadCount(); // Those in this process.
-    return orSuccess;
-  }
+  static void loseDevice(int device) { Driver::instance().device(device).lose(); }
+  static void countThreads(int* count) { *count = threadCount(); } // Those in this process.
 };
 
 template <class Driver>

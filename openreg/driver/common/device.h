@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 #include "failure.h"
 #include "memory.h"
@@ -34,8 +35,26 @@ class DeviceBase {
   bool isDefault(uint64_t handle) const { return default_.load(std::memory_order_acquire) == handle; }
 
  protected:
+  /// The default stream's handle; `make` makes the stream, at the first call and after a reset.
+  template <class Streams, class Make>
+  uint64_t findOrMakeDefault(const Streams& streams, Make make) {
+    uint64_t handle = default_.load(std::memory_order_acquire);
+    if (streams.find(handle) == nullptr) {
+      const std::lock_guard lock(makingDefault_);
+      handle = default_.load(std::memory_order_acquire);
+      if (streams.find(handle) == nullptr) {
+        handle = make();
+        default_.store(handle, std::memory_order_release);
+      }
+    }
+    return handle;
+  }
+
   std::atomic<bool> active_{false};
-  std::atomic<uint64_t> default_{0}; ///< A handle: after a reset it names nothing.
+
+ private:
+  std::atomic<uint64_t> default_{0}; ///< After a reset it names nothing.
+  std::mutex makingDefault_;
 };
 
 } // namespace openreg

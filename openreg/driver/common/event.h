@@ -13,6 +13,13 @@ namespace openreg {
 template <class Self, class Driver, class Device>
 class EventBase : public Handled {
  public:
+  /// What orEventElapsedTime needs.
+  struct Stamp {
+    bool recorded = false;
+    bool complete = false;
+    int64_t ns = 0;
+  };
+
   uint64_t open(Device& device, bool timed) { ///< Returns the handle.
     const std::lock_guard lock(mutex_);
     device_.store(&device, std::memory_order_release);

@@ -4,20 +4,29 @@
 #include <new>
 #include <stdexcept>
 #include <system_error>
+#include <type_traits>
 
-#include "openreg_driver.h"
+#include "refused.h"
 
 namespace openreg {
 
-/// What the host cannot give becomes an error like any other.
+/// What a call is refused for is returned, and what the host cannot give becomes an error like any other. A function
+/// that returns nothing has succeeded.
 template <auto kFunction>
 struct Guarded;
 
-template <class... Args, orError_t (*kFunction)(Args...)>
+template <class Result, class... Args, Result (*kFunction)(Args...)>
 struct Guarded<kFunction> {
   static orError_t call(Args... args) {
     try {
-      return kFunction(args...);
+      if constexpr (std::is_same_v<Result, orError_t>) {
+        return kFunction(args...);
+      } else {
+        kFunction(args...);
+        return orSuccess;
+      }
+    } catch (const Refused& refused) {
+      return refused.error;
     } catch (const std::invalid_argument& error) {
       return orDriverError(orErrorInvalidValue, "%s", error.what());
     } catch (const std::bad_alloc&) {

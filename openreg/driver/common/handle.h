@@ -13,9 +13,6 @@ namespace openreg {
 /// What a handle names. The value is the handle's top byte: none is 0, so no pointer of a program looks like a handle.
 enum class HandleKind : uint8_t { Stream = 0xE1, Event = 0xE2, Module = 0xE3, Kernel = 0xE4 };
 
-/// "stream", "event", …; null if `handle` was not made here.
-const char* kindOf(uint64_t handle);
-
 /// Base of the objects that have handles.
 struct Handled {
   std::atomic<uint64_t> handle{0}; ///< The handle that is valid now, 0 if none.

@@ -7,58 +7,41 @@
 namespace openreg {
 
 template <class Driver>
-struct KernelCalls : Calls<Driver> {
-  using typename Calls<Driver>::Device;
-  using typename Calls<Driver>::Stream;
-  using Calls<Driver>::all;
-  using Calls<Driver>::device;
-  using Calls<Driver>::find;
-  using Calls<Driver>::invalid;
+struct KernelCalls {
+  using Given = openreg::Given<Driver>;
 
-  static orError_t moduleLoad(orModule_t* module, const char* name, int index) {
-    Device& it = device(index);
-    const orError_t error = it.use();
-    return error != orSuccess ? error : all().loadModule(module, name, it);
+  static void moduleLoad(orModule_t* module, const char* name, int index) {
+    *module = handleOf<orModule_t>(Given::all().loadModule(name, Given::usedDevice(index)));
   }
 
-  static orError_t moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* name) {
-    return all().getKernel(kernel, module, name);
+  static void moduleGetKernel(orKernel_t* kernel, orModule_t module, const char* name) {
+    *kernel = handleOf<orKernel_t>(Given::all().getKernel(module, name));
   }
 
-  static orError_t launchKernel(
+  static void launchKernel(
       orKernel_t kernel,
       const void* args,
       size_t argsSize,
       const orPointerArg* pointers,
       size_t pointerCount,
       orStream_t stream) {
-    const auto* it = all().kernels.find(number(kernel));
-    if (it == nullptr) {
-      return invalidHandle("kernel", "a kernel", number(kernel));
-    }
-    Stream* on = find(stream);
-    if (on == nullptr) {
-      return invalid(stream);
-    }
-    Device& device = on->device();
-    if (it->device.load(std::memory_order_relaxed) != &device) {
-      return orDriverError(
+    const auto& it = named(Given::all().kernels, kernel);
+    auto& on = Given::stream(stream);
+    auto& device = on.device();
+    if (it.device.load(std::memory_order_relaxed) != &device) {
+      throw Refused{orDriverError(
           orErrorInvalidHandle,
           "argument 'kernel' is of a module loaded on device %d; expected one loaded on device %d, the stream's",
-          it->device.load()->index, device.index);
+          it.device.load()->index, device.index)};
     }
-    if (const orError_t error = device.use()) {
-      return error;
+    require(device.use());
+    if (argsSize < it.minArgsSize()) {
+      throw Refused{orDriverError(
+          orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, it.name(),
+          it.minArgsSize())};
     }
-    if (argsSize < it->minArgsSize()) {
-      return orDriverError(
-          orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, it->name(),
-          it->minArgsSize());
-    }
-    if (const orError_t error = refuseStale(all().devices, args, pointers, pointerCount)) {
-      return error;
-    }
-    return on->queueLaunch(number(stream), *it, args, argsSize, pointers, pointerCount);
+    refuseStale(Given::all().devices, args, pointers, pointerCount);
+    on.queueLaunch(number(stream), it, args, argsSize, pointers, pointerCount);
   }
 };
 

@@ -1,17 +1,16 @@
-// From a handle that a caller gave to the object it names, or the error.
+// From a handle that a caller gave to the object it names.
 #pragma once
 
 #include <cstdint>
 
-#include "openreg.h"
+#include "handle.h"
+#include "refused.h"
 
 namespace openreg {
 
-/// Describes a handle that names nothing of the wanted kind; returns orErrorInvalidHandle.
-/// @param argument Name of the argument.
-/// @param expected What it should have been: "a stream".
-/// @param handle What came.
-orError_t invalidHandle(const char* argument, const char* expected, uint64_t handle);
+/// Refuses a call for a handle that names nothing of the wanted kind.
+/// @param argument Name of the argument, where it is not that of the kind ("stream", "event", …).
+[[noreturn]] void refuseHandle(HandleKind expected, uint64_t handle, const char* argument = nullptr);
 
 /// A C handle as the number it is.
 template <class H>
@@ -23,6 +22,23 @@ uint64_t number(H* handle) {
 template <class H>
 H handleOf(uint64_t number) {
   return reinterpret_cast<H>(number);
+}
+
+/// The object of a table that a handle names; if there is none the call is refused.
+template <class T, HandleKind kKind, uint32_t kMax, class H>
+T& named(const HandleTable<T, kKind, kMax>& table, H* handle, const char* argument = nullptr) {
+  T* found = table.find(number(handle));
+  if (found == nullptr) [[unlikely]] {
+    refuseHandle(kKind, number(handle), argument);
+  }
+  return *found;
+}
+
+/// Refuses a call if the handle with which it found the object is not valid any more. Under the object's lock.
+inline void requireStill(const Handled& object, uint64_t handle) {
+  if (object.handle.load(std::memory_order_relaxed) != handle) [[unlikely]] {
+    refuseHandle(static_cast<HandleKind>(handle >> 56), handle);
+  }
 }
 
 } // namespace openreg

@@ -6,23 +6,22 @@
 namespace openreg {
 
 template <class Driver>
-struct MemoryCalls : Calls<Driver> {
-  using typename Calls<Driver>::Device;
-  using Calls<Driver>::all;
-  using Calls<Driver>::device;
+struct MemoryCalls {
+  using Given = openreg::Given<Driver>;
 
-  static orError_t malloc(void** ptr, size_t size, int index) {
+  static void malloc(void** ptr, size_t size, int index) {
     *ptr = nullptr;
-    Device& it = device(index);
-    const orError_t error = it.use();
-    return error != orSuccess || size == 0 ? error : it.allocate(ptr, size);
+    auto& it = Given::usedDevice(index);
+    if (size != 0) {
+      *ptr = it.allocate(size);
+    }
   }
 
   static orError_t free(void* ptr) {
     if (ptr == nullptr) {
       return orSuccess;
     }
-    Device* device = all().deviceOf(ptr);
+    auto* device = Given::all().deviceOf(ptr);
     if (device == nullptr) {
       return orDriverError(
           orErrorInvalidValue, "argument 'ptr' is %p, which is not device memory; expected a pointer from orMalloc",
@@ -55,11 +54,11 @@ struct MemoryCalls : Calls<Driver> {
   static orError_t mallocHost(void** ptr, size_t size, int index) {
     *ptr = nullptr;
     // The device is in use from here on, as its driver would pin the pages; a failure of it does not matter.
-    (void)device(index).use();
+    (void)Given::device(index).use();
     if (size == 0) {
       return orSuccess;
     }
-    *ptr = all().pinned().allocate(size, index);
+    *ptr = Given::all().pinned().allocate(size, index);
     if (*ptr == nullptr) {
       return orDriverError(
           orErrorMemoryAllocation, "argument 'size' is %zu bytes; the host has not so much memory", size);
@@ -68,7 +67,7 @@ struct MemoryCalls : Calls<Driver> {
   }
 
   static orError_t freeHost(void* ptr) {
-    auto* pinned = all().pinnedIfAny();
+    auto* pinned = Given::all().pinnedIfAny();
     if (ptr == nullptr || (pinned != nullptr && pinned->release(ptr))) {
       return orSuccess;
     }
@@ -78,24 +77,19 @@ struct MemoryCalls : Calls<Driver> {
         ptr);
   }
 
-  static orError_t memGetInfo(size_t* free, size_t* total, int index) {
-    Device& it = device(index);
-    const orError_t error = it.use();
-    return error != orSuccess ? error : it.info(free, total);
-  }
+  static void memGetInfo(size_t* free, size_t* total, int index) { Given::usedDevice(index).info(free, total); }
 
-  static orError_t pointerGetAttributes(orPointerAttributes* attributes, const void* ptr) {
+  static void pointerGetAttributes(orPointerAttributes* attributes, const void* ptr) {
     *attributes = {orMemoryTypeUnregistered, -1, nullptr, 0};
-    if (const Device* device = all().deviceOf(ptr)) {
+    if (const auto* device = Given::all().deviceOf(ptr)) {
       if (const auto block = device->memory.find(ptr)) {
         *attributes = {orMemoryTypeDevice, device->index, const_cast<char*>(block->base), block->size};
       }
-    } else if (const auto* pinned = all().pinnedIfAny()) {
+    } else if (const auto* pinned = Given::all().pinnedIfAny()) {
       if (const auto block = pinned->find(ptr)) {
         *attributes = {orMemoryTypeHost, block->device, const_cast<char*>(block->base), block->size};
       }
     }
-    return orSuccess;
   }
 };
 

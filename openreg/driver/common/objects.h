@@ -67,43 +67,29 @@ struct Objects {
     drop(modules);
   }
 
-  /// The module or kernel of a device for which `wanted` is true, else a new one that `make` completes; null if there
-  /// are too many. Under modulesMutex.
-  template <class Table, class Wanted, class Make>
-  static auto* findOrMake(Table& table, Device& device, Wanted wanted, Make make) {
-    decltype(table.acquire()) found = nullptr;
-    table.forEach([&](auto& object) {
+  /// The handle of the module or kernel of a device for which `wanted` is true, else of a new one that `make`
+  /// completes; refuses the call if there are too many. Under modulesMutex.
+  template <class T, HandleKind kKind, uint32_t kMax, class Wanted, class Make>
+  static uint64_t findOrMake(HandleTable<T, kKind, kMax>& table, Device& device, Wanted wanted, Make make) {
+    uint64_t found = 0;
+    table.forEach([&](T& object) {
       if (object.handle.load() != 0 && object.device.load() == &device && wanted(object)) {
-        found = &object;
+        found = object.handle.load();
       }
     });
-    if (found == nullptr) {
-      found = table.acquire();
-      if (found != nullptr) {
-        found->device.store(&device);
-        make(*found);
-        table.publish(*found);
-      }
+    if (found != 0) {
+      return found;
     }
-    return found;
-  }
-
-  /// The answer of orModuleLoad and orModuleGetKernel.
-  static orError_t give(orModule_t* module, const Module* found) {
-    if (found == nullptr) {
-      return orDriverError(
+    T* made = table.acquire();
+    if (made == nullptr) {
+      throw Refused{orDriverError(
           orErrorMemoryAllocation,
-          "there are %u modules, as many as there can be; expected fewer, or a device to be reset first", kMaxModules);
+          "there are %u %s, as many as there can be; expected fewer, or a device to be reset first", kMax,
+          kKind == HandleKind::Module ? "modules" : "kernels")};
     }
-    *module = handleOf<orModule_t>(found->handle.load());
-    return orSuccess;
-  }
-  static orError_t give(orKernel_t* kernel, const Kernel* found) {
-    if (found == nullptr) {
-      return orDriverError(orErrorMemoryAllocation, "there are too many kernels");
-    }
-    *kernel = handleOf<orKernel_t>(found->handle.load());
-    return orSuccess;
+    made->device.store(&device);
+    make(*made);
+    return table.publish(*made);
   }
 
  protected:

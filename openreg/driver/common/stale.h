@@ -6,26 +6,26 @@
 #include <utility>
 
 #include "memory.h"
-#include "openreg_driver.h"
+#include "refused.h"
 
 namespace openreg {
 
-/// The error of a pointer to memory that a device had before it was reset. `argument` says which one it is.
-inline orError_t stalePointer(const char* argument, const void* ptr, int device) {
-  return orDriverError(
+/// Refuses a call for a pointer to memory that a device had before it was reset. `argument` says which one it is.
+[[noreturn]] inline void refuseStale(const char* argument, const void* ptr, int device) {
+  throw Refused{orDriverError(
       orErrorInvalidValue,
       "argument '%s' is %p, which is memory of device %d from before its reset; expected memory "
       "that was allocated after it",
-      argument, ptr, device);
+      argument, ptr, device)};
 }
 
 // LITERALINCLUDE START: REFUSE STALE
 /// Refuses a launch that was given memory from before a reset of any of the devices. Where nothing was ever reset that
 /// costs one load; afterwards two comparisons for each pointer and device.
 template <class Devices>
-orError_t refuseStale(const Devices& devices, const void* args, const orPointerArg* pointers, size_t count) {
+void refuseStale(const Devices& devices, const void* args, const orPointerArg* pointers, size_t count) {
   if (!Memory::anyStale()) [[likely]] {
-    return orSuccess;
+    return;
   }
   for (const orPointerArg* it = pointers; it != pointers + count; ++it) {
     uintptr_t pointer = 0;
@@ -34,11 +34,10 @@ orError_t refuseStale(const Devices& devices, const void* args, const orPointerA
     const auto* first = reinterpret_cast<const char*>(pointer + static_cast<uintptr_t>(it->lower));
     for (const auto& device : devices) {
       if (it->extent != 0 && device->memory.stale(first)) {
-        return stalePointer("pointers", reinterpret_cast<const void*>(pointer), device->index);
+        refuseStale("pointers", reinterpret_cast<const void*>(pointer), device->index);
       }
     }
   }
-  return orSuccess;
 }
 // LITERALINCLUDE END: REFUSE STALE
 

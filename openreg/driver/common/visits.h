@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 namespace openreg {
@@ -21,11 +22,34 @@ class Visits {
     points_.push_back(end);
   }
 
-  /// Copied, so that whoever waits for them holds no lock.
+  /// To be copied, so that whoever waits for them holds no lock.
   const std::vector<Point>& points() const { return points_; }
 
  private:
   std::vector<Point> points_;
+};
+
+/// Of a device's memory: until when work of other devices may use it.
+template <class Point>
+class Visitors {
+ public:
+  void note(const Point& end) {
+    const std::lock_guard lock(mutex_);
+    visits_.note(end);
+  }
+
+  /// Calls `wait` with each point.
+  template <class Wait>
+  void await(Wait wait) {
+    std::unique_lock lock(mutex_);
+    const std::vector<Point> points = visits_.points();
+    lock.unlock();
+    std::ranges::for_each(points, wait);
+  }
+
+ private:
+  std::mutex mutex_;
+  Visits<Point> visits_;
 };
 
 } // namespace openreg

@@ -1,17 +1,14 @@
 // The empty table: each entry point answers "not implemented: NAME" for it, because the entry is null.
-#include "table.h"
+#include "api/built_in.h"
 
-namespace openreg::fake {
+namespace openreg::api {
 
-const OrDriver& table() {
-  static constexpr OrDriver kTable = [] {
-    OrDriver it{};
-    it.size = sizeof(OrDriver);
-    it.version = OPENREG_DRIVER_VERSION;
-    it.name = "fake";
-    return it;
-  }();
-  return kTable;
-}
+constinit const BuiltIn fakeDriver = [] {
+  BuiltIn it{};
+  it.table.size = sizeof(OrDriver);
+  it.table.version = OPENREG_DRIVER_VERSION;
+  it.table.name = "fake";
+  return it;
+}();
 
-} // namespace openreg::fake
+} // namespace openreg::api

@@ -27,6 +27,6 @@ struct Place {
 
 /// A copy whose host end is pageable, through pinned memory of our own; blocks until it is done. The stream has been
 /// drained.
-orError_t copyPageable(Stream& stream, uint64_t handle, const Place& dst, const Place& src, size_t size);
+void copyPageable(Stream& stream, uint64_t handle, const Place& dst, const Place& src, size_t size);
 
 } // namespace openreg::process

@@ -78,33 +78,34 @@ orError_t Device::distrust(uint64_t life, const std::string& text) {
   if (liar != nullptr) {
     liar->distrust(text);
   }
+  return whyLost();
+}
+
+orError_t Device::whyLost() {
   const orError_t reason = failure.surface();
-  return reason != orSuccess ? reason : wasReset();
+  return reason != orSuccess
+             ? reason
+             : orDriverError(
+                   orErrorDeviceLost, "device %d was reset meanwhile; expected no other call to need it then", index);
 }
 
-orError_t Device::startFailed(const std::string& text) {
-  return orDriverError(orErrorDriver, "device %d cannot be used: %s", index, text.c_str());
-}
-
-orError_t Device::start(std::unique_lock<std::mutex>& lock) {
+void Device::start(std::unique_lock<std::mutex>& lock) {
   settled_.wait(lock, [this] { return !resetting_; });
   if (executor_ != nullptr) {
-    return orSuccess;
+    return;
   }
-  if (const orError_t error = failure.check()) {
-    return error; // A lost device has no executor until it is reset.
-  }
+  require(failure.check()); // A lost device has no executor until it is reset.
   ExecutorPlan plan;
   plan.program = host_.settings.executor;
   plan.interpreter = host_.settings.interpreter;
   plan.deadlineNs = host_.settings.deadlineNs;
-  if (host_.settings.deviceText.size() >= sizeof(plan.hello.options)) {
-    return startFailed("OPENREG_SIM is longer than an executor can be told");
-  }
   try {
+    if (host_.settings.deviceText.size() >= sizeof(plan.hello.options)) {
+      throw StartError("OPENREG_SIM is longer than an executor can be told");
+    }
     auto addresses = Space::addressesOnly(memory.total());
     if (addresses == nullptr) {
-      return startFailed("the machine has not enough addresses for its memory");
+      throw StartError("the machine has not enough addresses for its memory");
     }
     memoryFile_ = createMemory("openreg-memory", memory.total());
     Shared& shared = host_.shared();
@@ -124,41 +125,21 @@ orError_t Device::start(std::unique_lock<std::mutex>& lock) {
     memory.adopt(std::move(addresses));
   } catch (const std::runtime_error& error) { // StartError, or std::system_error from shared memory.
     memoryFile_ = Descriptor();
-    return startFailed(error.what());
+    throw Refused{orDriverError(orErrorDriver, "device %d cannot be used: %s", index, error.what())};
   }
   host_.peers.greet(*this, *executor_);
   executor_->post(Kind::Delay, {pieceOf(delay_)});
-  return orSuccess;
 }
 
-std::shared_ptr<Executor> Device::executor(orError_t& error) {
+std::shared_ptr<Executor> Device::executor() {
   std::unique_lock lock(mutex_);
-  error = start(lock);
-  return error == orSuccess ? executor_ : nullptr;
+  start(lock);
+  return executor_;
 }
 
 std::shared_ptr<Executor> Device::running() {
   const std::lock_guard lock(mutex_);
   return executor_;
-}
-
-orError_t Device::request(Kind kind, std::initializer_list<Piece> pieces, void* answer, size_t answerBytes) {
-  orError_t error = orSuccess;
-  const std::shared_ptr<Executor> it = executor(error);
-  if (it == nullptr) {
-    return error;
-  }
-  error = it->request(kind, pieces, answer, answerBytes);
-  if (error != orErrorDeviceLost) {
-    return error;
-  }
-  const orError_t reason = failure.surface();
-  return reason != orSuccess ? reason : wasReset();
-}
-
-orError_t Device::wasReset() const {
-  return orDriverError(
-      orErrorDeviceLost, "device %d was reset meanwhile; expected no other call to need it then", index);
 }
 
 int Device::memoryDescriptor() {

@@ -33,9 +33,9 @@ class Device : public DeviceBase {
 
   // --------------------------------------------------------------------------------------------------- memory
 
-  orError_t allocate(void** ptr, size_t size);
+  void* allocate(size_t size);
   bool release(const void* ptr); ///< False if nothing starts there (any more).
-  orError_t info(size_t* free, size_t* total);
+  void info(size_t* free, size_t* total);
 
   // Whether its kernels may be given memory of `peer`. Enabling and disabling are false if it is so already.
   bool canAccess(const Device& peer) const;
@@ -52,39 +52,26 @@ class Device : public DeviceBase {
 
   // ------------------------------------------------------------------------------------------------ posted work
 
-  /// Posts a frame whose payload starts with the number of the stream. `expected` is the handle the caller was given.
-  /// @param end Receives the point behind it, if wanted.
+  /// Posts a frame whose payload starts with the number of the stream; the point behind it. `expected` is the handle
+  /// the caller was given.
   template <class Payload>
-  orError_t submit(
-      Stream& stream,
-      uint64_t expected,
-      Kind kind,
-      Payload payload,
-      Piece more = {},
-      Piece most = {},
-      Point* end = nullptr) {
+  Point submit(Stream& stream, uint64_t expected, Kind kind, Payload payload, Piece more = {}, Piece most = {}) {
     std::unique_lock lock(mutex_);
-    Lane* lane = nullptr;
-    if (const orError_t error = admit(lock, stream, expected, lane)) {
-      return error;
-    }
-    payload.stream = lane->number;
-    put(*lane, kind, {pieceOf(payload), more, most});
-    if (end != nullptr) {
-      *end = {this, lane->number, lane->end()};
-    }
-    return orSuccess;
+    Lane& lane = admit(lock, stream, expected);
+    payload.stream = lane.number;
+    put(lane, kind, {pieceOf(payload), more, most});
+    return {this, lane.number, lane.end()};
   }
 
   /// The point behind all work of the stream so far, with its fence.
-  orError_t endOf(Stream& stream, uint64_t expected, Point& end);
+  Point endOf(Stream& stream, uint64_t expected);
 
   /// The same, and has the event's time taken there. The event's latest version is set in the order of the fences.
-  orError_t record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle);
+  void record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle);
 
   /// Later work of the stream waits until the host has advanced the stream's other fence to `value`, which this gives,
   /// as well as the point before it.
-  orError_t waitForHost(Stream& stream, uint64_t expected, Point& before, uint64_t& value);
+  void waitForHost(Stream& stream, uint64_t expected, Point& before, uint64_t& value);
 
   // --------------------------------------------------------------------------------------------------- waiting
 
@@ -105,27 +92,39 @@ class Device : public DeviceBase {
   void drain();
 
   /// Until that point, work of another device may use this one's memory.
-  void noteVisit(const Point& end);
+  void noteVisit(const Point& end) { visitors_.note(end); }
 
-  /// Blocks until that is over.
-  void awaitVisitors();
+  /// Blocks until that is over, or the other device is lost: then nobody is left who uses the memory.
+  void awaitVisitors() {
+    visitors_.await([](const Point& end) { end.wait(); });
+  }
 
   // -------------------------------------------------------------------------------------------- the executor
 
-  /// The executor, started if there is none. Null after describing why not.
-  std::shared_ptr<Executor> executor(orError_t& error);
+  /// The executor, started if there is none.
+  std::shared_ptr<Executor> executor();
 
   /// The executor, if there is one.
   std::shared_ptr<Executor> running();
 
   /// A request to the executor; see Executor::request.
-  orError_t request(Kind kind, std::initializer_list<Piece> pieces, void* answer = nullptr, size_t answerBytes = 0);
+  template <class Answer>
+  Answer request(Kind kind, std::initializer_list<Piece> pieces) {
+    Answer answer;
+    const auto it = executor();
+    const orError_t error = it->request(kind, pieces, &answer, sizeof(answer));
+    if (error == orErrorDeviceLost) {
+      throw Refused{whyLost()};
+    }
+    require(error);
+    return answer;
+  }
 
   /// The executor of a life has said what cannot be: ends it. The error that calls get from now on.
   orError_t distrust(uint64_t life, const std::string& text);
 
-  /// The error of a call that a reset has overtaken.
-  orError_t wasReset() const;
+  /// The error of a call that the loss of the device or a reset has overtaken.
+  orError_t whyLost();
 
   /// Kills the executor.
   void lose();
@@ -142,25 +141,26 @@ class Device : public DeviceBase {
   int memoryDescriptor();
 
  private:
-  orError_t admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint64_t expected, Lane*& lane);
+  Lane& laneOf(const Stream& stream, uint64_t expected);
+  Lane& admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint64_t expected);
   void put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces);
   uint64_t putFence(Lane& lane, uint32_t event = kNoEvent, uint64_t version = 0);
   Point fencedEndOf(Lane& lane);
-  orError_t start(std::unique_lock<std::mutex>& lock);
+  void start(std::unique_lock<std::mutex>& lock);
   void lost(const Executor& executor, orError_t error, const std::string& text);
   void readBoard();
   void interruptWaiters();
   DeviceBoard& board() const;
   std::atomic<uint32_t>& lostWord() const;
-  uint64_t openStream(int priority);
   Lane* freeLane();
-  orError_t startFailed(const std::string& text);
 
   Host& host_;
   std::atomic<uint64_t> life_{0};
 
   std::array<std::atomic<uint64_t>, kMaxStreams> posted_{}; ///< Of each lane: the value of its last fence.
   mutable std::atomic<uint64_t> astray_{0}; ///< 1 + the lane of a fence that was found beyond that; 0: none.
+
+  Visitors<Point> visitors_;
 
   std::mutex mutex_; ///< Guards what follows, and the order of frames in each lane.
   std::condition_variable settled_;
@@ -169,7 +169,6 @@ class Device : public DeviceBase {
   std::shared_ptr<Executor> executor_;
   Descriptor memoryFile_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  Visits<Point> visits_;
 };
 
 } // namespace openreg::process

@@ -4,14 +4,6 @@
 
 namespace openreg::process {
 
-namespace {
-
-orError_t invalid(uint64_t handle) {
-  return invalidHandle("stream", "a stream", handle);
-}
-
-} // namespace
-
 Fence& Device::fence(uint32_t lane) const {
   return board().streams[lane];
 }
@@ -37,7 +29,9 @@ Lane* Device::freeLane() {
   return lanes_.emplace_back(std::make_unique<Lane>(static_cast<uint32_t>(lanes_.size()))).get();
 }
 
-uint64_t Device::openStream(int priority) {
+uint64_t Device::createStream(int priority) {
+  std::unique_lock lock(mutex_);
+  settled_.wait(lock, [this] { return !resetting_; });
   Lane* lane = freeLane();
   Stream* stream = lane != nullptr ? host_.streams.acquire() : nullptr;
   if (stream == nullptr) {
@@ -48,25 +42,8 @@ uint64_t Device::openStream(int priority) {
   return host_.streams.publish(*stream);
 }
 
-uint64_t Device::createStream(int priority) {
-  std::unique_lock lock(mutex_);
-  settled_.wait(lock, [this] { return !resetting_; });
-  return openStream(priority);
-}
-
 uint64_t Device::defaultStream() {
-  uint64_t handle = default_.load(std::memory_order_acquire);
-  if (host_.streams.find(handle) != nullptr) {
-    return handle;
-  }
-  std::unique_lock lock(mutex_);
-  settled_.wait(lock, [this] { return !resetting_; });
-  handle = default_.load(std::memory_order_acquire);
-  if (host_.streams.find(handle) == nullptr) {
-    handle = openStream(0);
-    default_.store(handle, std::memory_order_release);
-  }
-  return handle;
+  return findOrMakeDefault(host_.streams, [this] { return createStream(0); });
 }
 
 bool Device::destroyStream(Stream& stream, uint64_t expected) {
@@ -90,40 +67,37 @@ bool Device::destroyStream(Stream& stream, uint64_t expected) {
   return true;
 }
 
-orError_t Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint64_t expected, Lane*& lane) {
+/// The lane of a stream that still has its handle.
+Lane& Device::laneOf(const Stream& stream, uint64_t expected) {
+  requireStill(stream, expected);
+  return *lanes_[stream.lane()];
+}
+
+Lane& Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint64_t expected) {
   for (;;) {
-    if (stream.handle.load(std::memory_order_relaxed) != expected) {
-      return invalid(expected);
-    }
+    Lane& lane = laneOf(stream, expected);
     if (executor_ == nullptr) {
-      if (const orError_t error = start(lock)) {
-        return error;
-      }
+      start(lock);
       continue; // The lock was given up: the stream may be gone.
     }
-    lane = lanes_[stream.lane()].get();
-    const uint64_t blocked = lane->blockedBy();
-    if (blocked == 0) {
-      break;
+    const Point blocked{this, lane.number, lane.blockedBy()};
+    if (blocked.value == 0) {
+      if (!lane.known) {
+        const StreamFrame frame{.stream = lane.number, .priority = stream.priority()};
+        executor_->post(Kind::StreamCreate, {pieceOf(frame)});
+        lane.known = true;
+      }
+      return lane;
     }
-    const Point point{this, lane->number, blocked};
-    if (point.reached()) {
-      lane->unblock();
+    if (blocked.reached()) {
+      lane.unblock();
       continue;
     }
     lock.unlock(); // Whoever only wants to look at or destroy the stream must not wait for room.
-    wait(point);
+    wait(blocked);
     lock.lock();
-    if (const orError_t error = failure.check()) {
-      return error; // The executor is lost and will never make room.
-    }
+    require(failure.check()); // An executor that is lost will never make room.
   }
-  if (!lane->known) {
-    const StreamFrame frame{.stream = lane->number, .priority = stream.priority()};
-    executor_->post(Kind::StreamCreate, {pieceOf(frame)});
-    lane->known = true;
-  }
-  return orSuccess;
 }
 
 void Device::put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces) {

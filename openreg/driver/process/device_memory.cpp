@@ -5,21 +5,19 @@
 
 namespace openreg::process {
 
-orError_t Device::allocate(void** ptr, size_t size) {
+void* Device::allocate(size_t size) {
   const uint64_t life = this->life();
-  AddressFrame answer;
-  if (const orError_t error = request(Kind::Malloc, {pieceOf(SizeFrame{.size = size})}, &answer, sizeof(answer))) {
-    return error; // The executor's, with what was asked, free and in total.
-  }
-  if (memory.note(reinterpret_cast<const char*>(answer.address), size) != Noted::Now) {
-    return distrust(
+  // An error is the executor's, with what was asked, free and in total.
+  const auto answer = request<AddressFrame>(Kind::Malloc, {pieceOf(SizeFrame{.size = size})});
+  auto* allocated = reinterpret_cast<char*>(answer.address);
+  if (memory.note(allocated, size) != Noted::Now) {
+    throw Refused{distrust(
         life, described(
                   "has allocated %zu bytes at 0x%llx, which are not free addresses of its device", size,
-                  static_cast<unsigned long long>(answer.address)));
+                  static_cast<unsigned long long>(answer.address)))};
   }
-  *ptr = reinterpret_cast<void*>(answer.address);
-  host_.peers.announce(*this, *ptr, size);
-  return orSuccess;
+  host_.peers.announce(*this, allocated, size);
+  return allocated;
 }
 
 bool Device::release(const void* ptr) {
@@ -34,22 +32,18 @@ bool Device::release(const void* ptr) {
   return true;
 }
 
-orError_t Device::info(size_t* free, size_t* total) {
+void Device::info(size_t* free, size_t* total) {
   const uint64_t life = this->life();
-  MemInfoAnswer answer;
-  if (const orError_t error = request(Kind::MemInfo, {}, &answer, sizeof(answer))) {
-    return error;
-  }
+  const auto answer = request<MemInfoAnswer>(Kind::MemInfo, {});
   if (answer.total != memory.total() || answer.free > answer.total) {
-    return distrust(
+    throw Refused{distrust(
         life,
         described(
             "says that %llu of %llu bytes are free; its device has %zu", static_cast<unsigned long long>(answer.free),
-            static_cast<unsigned long long>(answer.total), memory.total()));
+            static_cast<unsigned long long>(answer.total), memory.total()))};
   }
   *free = answer.free;
   *total = answer.total;
-  return orSuccess;
 }
 
 bool Device::canAccess(const Device& peer) const {

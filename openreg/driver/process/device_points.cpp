@@ -8,48 +8,34 @@ Point Device::fencedEndOf(Lane& lane) {
   return {this, lane.number, lane.unfenced ? putFence(lane) : lane.fenced};
 }
 
-orError_t Device::endOf(Stream& stream, uint64_t expected, Point& end) {
+Point Device::endOf(Stream& stream, uint64_t expected) {
   const std::lock_guard lock(mutex_);
-  if (stream.handle.load(std::memory_order_relaxed) != expected) {
-    return invalidHandle("stream", "a stream", expected);
-  }
-  end = fencedEndOf(*lanes_[stream.lane()]);
-  return orSuccess;
+  return fencedEndOf(laneOf(stream, expected));
 }
 
-orError_t Device::record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle) {
+void Device::record(Stream& stream, uint64_t expected, Event& event, uint64_t eventHandle) {
   std::unique_lock lock(mutex_);
-  if (stream.handle.load(std::memory_order_relaxed) != expected) {
-    return invalidHandle("stream", "a stream", expected);
-  }
-  Lane* lane = lanes_[stream.lane()].get();
-  Event::Version version{.recorded = true, .point = {this, lane->number, lane->fenced}, .ns = 0};
-  const bool idle = !lane->unfenced && (lane->fenced == 0 || version.point.reached());
+  Lane& lane = laneOf(stream, expected);
+  Event::Version version{.recorded = true, .point = {this, lane.number, lane.fenced}, .ns = 0};
+  const bool idle = !lane.unfenced && (lane.fenced == 0 || version.point.reached());
   if (idle) {
     version.ns = nowNs(); // Everything before is done: the version is complete here and now.
   } else if (event.timed()) {
-    if (const orError_t error = admit(lock, stream, expected, lane)) {
-      return error;
-    }
-    version.point.value = putFence(*lane, event.index, event.nextVersion());
+    version.point.value = putFence(admit(lock, stream, expected), event.index, event.nextVersion());
   } else {
-    version.point = fencedEndOf(*lane);
+    version.point = fencedEndOf(lane);
   }
-  return event.set(eventHandle, version) ? orSuccess : invalidHandle("event", "an event", eventHandle);
+  event.set(eventHandle, version);
 }
 
-orError_t Device::waitForHost(Stream& stream, uint64_t expected, Point& before, uint64_t& value) {
+void Device::waitForHost(Stream& stream, uint64_t expected, Point& before, uint64_t& value) {
   std::unique_lock lock(mutex_);
-  Lane* lane = nullptr;
-  if (const orError_t error = admit(lock, stream, expected, lane)) {
-    return error;
-  }
-  before = fencedEndOf(*lane);
-  value = ++lane->hostFenced;
+  Lane& lane = admit(lock, stream, expected);
+  before = fencedEndOf(lane);
+  value = ++lane.hostFenced;
   const WaitFrame frame{
-      .stream = lane->number, .ofDevice = index, .ofStream = lane->number, .kind = FenceKind::Host, .value = value};
-  put(*lane, Kind::Wait, {pieceOf(frame)});
-  return orSuccess;
+      .stream = lane.number, .ofDevice = index, .ofStream = lane.number, .kind = FenceKind::Host, .value = value};
+  put(lane, Kind::Wait, {pieceOf(frame)});
 }
 
 void Device::hurry(uint32_t lane) {
@@ -102,22 +88,6 @@ void Device::drain() {
   }
   for (const Point& point : points) {
     wait(point);
-  }
-}
-
-void Device::noteVisit(const Point& end) {
-  const std::lock_guard lock(mutex_);
-  visits_.note(end);
-}
-
-void Device::awaitVisitors() {
-  std::vector<Point> visits;
-  {
-    const std::lock_guard lock(mutex_);
-    visits = visits_.points();
-  }
-  for (const Point& visit : visits) {
-    visit.wait(); // Also until that device is lost: then nobody is left who uses the memory.
   }
 }
 

@@ -12,29 +12,6 @@
 
 namespace openreg::process {
 
-namespace {
-
-const char* nameOf(Kind kind) {
-  switch (kind) {
-    case Kind::Ping:
-      return "Ping";
-    case Kind::Malloc:
-      return "Malloc";
-    case Kind::MemInfo:
-      return "MemInfo";
-    case Kind::ModuleLoad:
-      return "ModuleLoad";
-    case Kind::ModuleKernel:
-      return "ModuleKernel";
-    case Kind::EventTime:
-      return "EventTime";
-    default:
-      return "posted";
-  }
-}
-
-} // namespace
-
 uint64_t Executor::put(const Header& header, std::initializer_list<Piece> pieces, Urgency urgency) {
   if (ended()) {
     return 0;
@@ -70,7 +47,7 @@ orError_t Executor::hang(Kind kind, uint64_t number) {
   char text[160];
   std::snprintf(
       text, sizeof(text), "has not answered request %llu (%s) within its deadline of %g s",
-      static_cast<unsigned long long>(number), nameOf(kind), static_cast<double>(plan_.deadlineNs) / 1e9);
+      static_cast<unsigned long long>(number), requestName(kind), static_cast<double>(plan_.deadlineNs) / 1e9);
   kill(orErrorTimedOut, text);
   awaitLeft();
   return orErrorDeviceLost;
@@ -116,8 +93,8 @@ orError_t Executor::take(Kind kind, uint64_t number, void* answer, size_t answer
     std::snprintf(
         text, sizeof(text),
         "has given a garbled answer to request %llu (%s): magic 0x%x, number %llu, error %d, %u bytes of payload",
-        static_cast<unsigned long long>(number), nameOf(kind), it.magic, static_cast<unsigned long long>(it.number),
-        it.error, it.payload);
+        static_cast<unsigned long long>(number), requestName(kind), it.magic,
+        static_cast<unsigned long long>(it.number), it.error, it.payload);
     kill(orErrorDeviceLost, text);
     awaitLeft();
     return orErrorDeviceLost;

@@ -55,8 +55,9 @@ struct Host : Objects<Device, Stream, Event, Module, Kernel> {
   Pinned& pinned() { return shared().pinned; }
   Pinned* pinnedIfAny() const;
 
-  orError_t loadModule(orModule_t* module, const char* name, Device& device);
-  orError_t getKernel(orKernel_t* kernel, orModule_t module, const char* name);
+  // Handles.
+  uint64_t loadModule(const char* name, Device& device);
+  uint64_t getKernel(orModule_t module, const char* name);
 
  private:
   std::set<std::string> kernelNames_; ///< All that there ever were. Guarded by modulesMutex.

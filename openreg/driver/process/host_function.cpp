@@ -128,22 +128,19 @@ void settle(LaneCalls& lane, const Call& call) {
 
 } // namespace
 
-orError_t queueHostFunction(Stream& stream, uint64_t expected, orHostFn_t function, void* userData) {
-  Device& device = stream.device();
-  LaneCalls& lane = laneCalls(device, stream.lane());
-  const std::lock_guard order(lane.order);
-  Call call{function, userData, device.life()};
-  add(lane, call);
-  orError_t error = orSuccess;
+void Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* userData) {
+  LaneCalls& calls = laneCalls(device(), lane());
+  const std::lock_guard order(calls.order);
+  Call call{function, userData, device().life()};
+  add(calls, call);
   try {
-    error = device.waitForHost(stream, expected, call.before, call.fence);
+    device().waitForHost(*this, expected, call.before, call.fence);
+    call.ready = true;
   } catch (...) {
-    settle(lane, call);
+    settle(calls, call);
     throw;
   }
-  call.ready = error == orSuccess;
-  settle(lane, call);
-  return error;
+  settle(calls, call);
 }
 
 void awaitHostFunctions(const Device& device) {

@@ -16,88 +16,71 @@ Piece pieceOfText(const char* text) {
   return std::as_bytes(std::span(text, std::strlen(text) + 1));
 }
 
-orError_t checkLength(const char* name, size_t most) {
-  if (std::strlen(name) >= most) {
-    return orDriverError(
-        orErrorNotFound, "argument 'name' is '%.80s…'; expected at most %zu characters", name, most - 1);
+void checkLength(const char* name) {
+  if (std::strlen(name) >= kMaxName) {
+    throw Refused{orDriverError(
+        orErrorNotFound, "argument 'name' is '%.80s…'; expected at most %zu characters", name, kMaxName - 1)};
   }
-  return orSuccess;
 }
 
 } // namespace
 
-orError_t Host::loadModule(orModule_t* module, const char* name, Device& device) {
-  if (const orError_t error = checkLength(name, kMaxName)) {
-    return error;
-  }
+uint64_t Host::loadModule(const char* name, Device& device) {
+  checkLength(name);
   // An executor has a folder of its own, which is the program's of the time at which it was started.
   std::error_code failed;
   const bool isPath = std::strchr(name, '/') != nullptr;
   const std::string path = isPath ? std::filesystem::absolute(name, failed).string() : name;
   if (failed || path.size() >= kMaxName) {
-    return orDriverError(
+    throw Refused{orDriverError(
         orErrorNotFound, "argument 'name' is '%s', which cannot be found from the current folder: %s", name,
-        failed ? failed.message().c_str() : "the path is too long");
+        failed ? failed.message().c_str() : "the path is too long")};
   }
   const uint64_t life = device.life();
-  HandleFrame answer;
-  if (const orError_t error =
-          device.request(Kind::ModuleLoad, {pieceOfText(path.c_str()), pieceOfText(name)}, &answer, sizeof(answer))) {
-    return error;
-  }
+  const auto answer = device.request<HandleFrame>(Kind::ModuleLoad, {pieceOfText(path.c_str()), pieceOfText(name)});
   if (answer.handle == 0) {
-    return device.distrust(life, "has given a module no handle");
+    throw Refused{device.distrust(life, "has given a module no handle")};
   }
   const std::lock_guard lock(modulesMutex);
   if (device.life() != life) {
-    return device.wasReset(); // The handle is of an executor that has ended.
+    throw Refused{device.whyLost()}; // The handle is of an executor that has ended.
   }
   // The executor knows which names are the same module, and then gives the same handle.
-  return give(
-      module, findOrMake(
-                  modules, device, [&](const Module& other) { return other.remote == answer.handle; },
-                  [&](Module& made) { made.remote = answer.handle; }));
+  return findOrMake(
+      modules, device, [&](const Module& other) { return other.remote == answer.handle; },
+      [&](Module& made) { made.remote = answer.handle; });
 }
 
 // LITERALINCLUDE START: PROCESS GET KERNEL
-orError_t Host::getKernel(orKernel_t* kernel, orModule_t module, const char* name) {
-  if (const orError_t error = checkLength(name, kMaxName)) {
-    return error;
-  }
+uint64_t Host::getKernel(orModule_t module, const char* name) {
+  checkLength(name);
   HandleFrame remote;
   Device* from = nullptr;
   uint64_t life = 0;
   {
     const std::lock_guard lock(modulesMutex);
-    const Module* it = modules.find(number(module));
-    if (it == nullptr) {
-      return invalidHandle("module", "a module", number(module));
-    }
-    remote.handle = it->remote;
-    from = it->device.load();
+    const Module& it = named(modules, module);
+    remote.handle = it.remote;
+    from = it.device.load();
     life = from->life();
   }
   Device& device = *from;
-  KernelAnswer answer;
-  if (const orError_t error = device.request( // Not under the lock: a reset that we may wait for here needs it.
-          Kind::ModuleKernel, {pieceOf(remote), pieceOfText(name)}, &answer, sizeof(answer))) {
-    return error;
-  }
+  // Not under the lock: a reset that we may wait for here needs it.
+  const auto answer = device.request<KernelAnswer>(Kind::ModuleKernel, {pieceOf(remote), pieceOfText(name)});
   if (answer.handle == 0) {
-    return device.distrust(life, "has given a kernel no handle");
+    throw Refused{device.distrust(life, "has given a kernel no handle")};
   }
   const std::lock_guard lock(modulesMutex);
   if (device.life() != life) {
-    return device.wasReset();
+    throw Refused{device.whyLost()};
   }
-  return give(
-      kernel, findOrMake(
-                  kernels, device, [&](const Kernel& other) { return other.remote == answer.handle; },
-                  [&](Kernel& made) {
-                    made.remote = answer.handle;
-                    made.fewest = answer.minArgsSize;
-                    made.text = kernelNames_.emplace(name).first->c_str();
-                  }));
+  return findOrMake(
+      kernels, device, [&](const Kernel& other) { return other.remote == answer.handle; },
+      [&](Kernel& made) {
+        made.remote = answer.handle;
+        made.fewest = answer.minArgsSize;
+        made.text = kernelNames_.emplace(name).first->c_str();
+      });
 }
 // LITERALINCLUDE END: PROCESS GET KERNEL
 

@@ -27,36 +27,29 @@ Event::Stamp Event::stamp() {
   return {it.recorded, it.point.reached(), it.ns};
 }
 
-orError_t Event::readTime(Stamp& stamp) {
+void Event::readTime(Stamp& stamp) {
   if (stamp.ns != 0) {
-    return orSuccess;
+    return;
   }
   const uint64_t life = device().life();
-  TimeAnswer answer;
-  const orError_t error =
-      device().request(Kind::EventTime, {pieceOf(EventFrame{.event = index})}, &answer, sizeof(answer));
-  stamp.ns = answer.ns;
-  if (error == orSuccess && (stamp.ns <= 0 || stamp.ns > nowNs())) {
-    return device().distrust(
+  stamp.ns = device().request<TimeAnswer>(Kind::EventTime, {pieceOf(EventFrame{.event = index})}).ns;
+  if (stamp.ns <= 0 || stamp.ns > nowNs()) {
+    throw Refused{device().distrust(
         life, described(
                   "says that an event took place at %lld ns, which has not come yet or "
                   "never was",
-                  static_cast<long long>(stamp.ns)));
+                  static_cast<long long>(stamp.ns)))};
   }
-  return error;
 }
 
-orError_t Event::record(uint64_t expected, Stream& stream, uint64_t streamHandle) {
-  return device().record(stream, streamHandle, *this, expected);
+void Event::record(uint64_t expected, Stream& stream, uint64_t streamHandle) {
+  device().record(stream, streamHandle, *this, expected);
 }
 
-bool Event::set(uint64_t expected, const Version& version) {
+void Event::set(uint64_t expected, const Version& version) {
   const std::lock_guard lock(mutex_);
-  if (handle.load() != expected) {
-    return false;
-  }
+  requireStill(*this, expected);
   latest_ = version;
-  return true;
 }
 
 } // namespace openreg::process

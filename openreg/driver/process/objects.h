@@ -32,11 +32,11 @@ class Stream : public Handled {
 
   // The work of openreg.h (stream_work.cpp). `expected` is the handle the caller was given: so work never ends up in a
   // stream with a new owner.
-  orError_t queueWait(uint64_t expected, Event& event);
-  orError_t queueHostFunction(uint64_t expected, orHostFn_t function, void* userData);
-  orError_t queueCopy(uint64_t expected, const Place& dst, const Place& src, size_t size, Device* other);
-  orError_t queueFill(uint64_t expected, const Place& dst, int value, size_t size);
-  orError_t queueLaunch(
+  void queueWait(uint64_t expected, Event& event);
+  void queueHostFunction(uint64_t expected, orHostFn_t function, void* userData); ///< In host_function.cpp.
+  void queueCopy(uint64_t expected, const Place& dst, const Place& src, size_t size, Device* other);
+  void queueFill(uint64_t expected, const Place& dst, int value, size_t size);
+  void queueLaunch(
       uint64_t expected,
       const Kernel& kernel,
       const void* args,
@@ -45,13 +45,13 @@ class Stream : public Handled {
       size_t pointerCount);
 
   /// Waits for the stream, and for the copy if it is not done by then.
-  orError_t copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size);
+  void copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size);
 
   /// Whether all work is done.
-  orError_t poll(uint64_t expected, bool& idle);
+  bool poll(uint64_t expected);
 
   /// Blocks until all work submitted so far is done, or the device is lost.
-  orError_t synchronize(uint64_t expected);
+  void synchronize(uint64_t expected);
 
  private:
   std::atomic<Device*> device_{nullptr};
@@ -85,27 +85,20 @@ class Event : public EventBase<Event, Host, Device> {
     int64_t ns = 0; ///< The time, if it was known when it was recorded; else 0, and the executor has it.
   };
 
-  /// What orEventElapsedTime needs.
-  struct Stamp {
-    bool recorded = false;
-    bool complete = false;
-    int64_t ns = 0;
-  };
-
   Point latest() { return version().point; }
   Stamp stamp();
 
   /// Asks the executor for the time of a stamp that is complete, unless it is known.
-  orError_t readTime(Stamp& stamp);
+  void readTime(Stamp& stamp);
 
   /// Makes a new version on `stream`.
-  orError_t record(uint64_t expected, Stream& stream, uint64_t streamHandle);
+  void record(uint64_t expected, Stream& stream, uint64_t streamHandle);
 
   /// The number of the next version. They only grow, from owner to owner too: the executor tells old times by them.
   uint64_t nextVersion() { return versions_.fetch_add(1) + 1; }
 
-  /// Makes `version` the latest; false if `expected` is not the handle any more.
-  bool set(uint64_t expected, const Version& version);
+  /// Makes `version` the latest.
+  void set(uint64_t expected, const Version& version);
 
   /// See EventBase.
   void forget() { latest_ = {}; }

@@ -54,11 +54,10 @@ bool Peers::introduce(Device& device, Device& peer) {
   if ((knownBy_[peer.index].load(std::memory_order_acquire) & bit(device)) != 0) {
     return true;
   }
-  orError_t error = orSuccess;
-  const auto executor = device.executor(error); // Started if need be, before our lock.
+  const auto executor = device.executor(); // Started if need be, before our lock.
   const std::lock_guard lock(mutex_);
   const int memory = peer.memoryDescriptor();
-  if (executor == nullptr || device.running() != executor || memory < 0) {
+  if (device.running() != executor || memory < 0) {
     return false; // One of them is being reset.
   }
   if ((knownBy_[peer.index].load() & bit(device)) != 0) {

@@ -22,7 +22,7 @@ class Peers {
   bool enable(Device& device, const Device& peer); ///< False if it is so already; disable likewise.
   bool disable(Device& device, const Device& peer);
 
-  /// Sees to it that `device` knows the memory of `peer`. False if one of them has no executor.
+  /// Sees to it that `device` knows the memory of `peer`. False if one of them is being reset.
   bool introduce(Device& device, Device& peer);
 
   /// `device` has allocated or (size 0) freed something.

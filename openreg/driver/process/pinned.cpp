@@ -132,7 +132,7 @@ std::optional<uint64_t> Pinned::offsetOf(const void* ptr, size_t size) const {
   return static_cast<uint64_t>(static_cast<const char*>(ptr) - view_.begin());
 }
 
-orError_t Pinned::open(const void* ptr, Device& device) {
+void Pinned::open(const void* ptr, Device& device) {
   const uint64_t life =
       device.life() + 1; // Read first: an executor of a later life is told once more, which is no harm.
   const auto at = static_cast<size_t>(device.index);
@@ -141,21 +141,15 @@ orError_t Pinned::open(const void* ptr, Device& device) {
     const std::lock_guard lock(mutex_);
     const auto block = blockOf(ptr, 0);
     if (block == blocks_.end() || block->second.openIn[at] == life) {
-      return orSuccess; // Freed meanwhile: the copy will find no such memory.
+      return; // Freed meanwhile: the copy will find no such memory.
     }
     frame = {static_cast<uint64_t>(block->first - view_.begin()), wholePages(block->second.size)};
   }
-  orError_t error = orSuccess;
-  const auto executor = device.executor(error);
-  if (executor == nullptr) {
-    return error;
-  }
-  executor->post(Kind::Pin, {pieceOf(frame)});
+  device.executor()->post(Kind::Pin, {pieceOf(frame)});
   const std::lock_guard lock(mutex_);
   if (const auto block = blockOf(ptr, 0); block != blocks_.end()) {
     blocks_.find(block->first)->second.openIn[at] = life; // Only now: who finds it set posts a copy.
   }
-  return orSuccess;
 }
 
 Pinned::Bounce::Bounce(Pinned& from, int device) : from_(from), device_(device) {
@@ -174,6 +168,9 @@ Pinned::Bounce::Bounce(Pinned& from, int device) : from_(from), device_(device) 
 }
 
 Pinned::Bounce::~Bounce() {
+  for (const Point& end : busy) {
+    end.wait();
+  }
   const std::lock_guard lock(from_.mutex_);
   from_.spare_[static_cast<size_t>(device_)].push_back(bytes_);
 }

@@ -43,17 +43,19 @@ class Pinned {
   std::optional<uint64_t> offsetOf(const void* ptr, size_t size) const;
 
   /// Sees to it that the executor of `device` has the block mapped in which `ptr` lies.
-  orError_t open(const void* ptr, Device& device);
+  void open(const void* ptr, Device& device);
 
   /// Memory through which an executor copies what it cannot reach, for one copy; the next one of the device gets the
   /// same. Not another device's: what one executor has mapped, another cannot read.
   class Bounce {
    public:
     Bounce(Pinned& from, int device); ///< Throws std::bad_alloc.
-    ~Bounce();
+    ~Bounce();                        ///< Waits until the executor uses none of it any more.
     Bounce(const Bounce&) = delete;
     Bounce& operator=(const Bounce&) = delete;
     char* bytes() const { return bytes_; }
+
+    std::array<Point, kInFlight> busy{}; ///< Until when each chunk's place is in use.
 
    private:
     Pinned& from_;

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "host.h"
-#include "host_function.h"
 
 namespace openreg::process {
 
@@ -42,59 +41,37 @@ bool Stream::close(uint64_t expected) {
   return device().destroyStream(*this, expected);
 }
 
-orError_t Stream::poll(uint64_t expected, bool& idle) {
-  Point end;
-  const orError_t error = device().endOf(*this, expected, end);
-  idle = error == orSuccess && end.reached();
-  return error;
+bool Stream::poll(uint64_t expected) {
+  return device().endOf(*this, expected).reached();
 }
 
-orError_t Stream::synchronize(uint64_t expected) {
-  Point end;
-  const orError_t error = device().endOf(*this, expected, end);
-  end.wait();
-  return error;
+void Stream::synchronize(uint64_t expected) {
+  device().endOf(*this, expected).wait();
 }
 
-orError_t Stream::queueWait(uint64_t expected, Event& event) {
+void Stream::queueWait(uint64_t expected, Event& event) {
   const Point point = event.latest();
   if (point.reached() || (point.device == &device() && point.lane == lane())) {
-    return orSuccess; // What is complete stays so, and a stream is in order anyway.
+    return; // What is complete stays so, and a stream is in order anyway.
   }
   const WaitFrame frame{
       .ofDevice = point.device->index, .ofStream = point.lane, .kind = FenceKind::Device, .value = point.value};
-  return device().submit(*this, expected, Kind::Wait, frame);
+  device().submit(*this, expected, Kind::Wait, frame);
 }
 
-orError_t Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* userData) {
-  return process::queueHostFunction(*this, expected, function, userData);
-}
-
-orError_t Stream::queueCopy(uint64_t expected, const Place& dst, const Place& src, size_t size, Device* other) {
+void Stream::queueCopy(uint64_t expected, const Place& dst, const Place& src, size_t size, Device* other) {
   if (other != nullptr && !host().peers.introduce(device(), *other)) {
-    const orError_t error = device().failure.check();
-    return error != orSuccess ? error
-                              : orDriverError(
-                                    orErrorDeviceLost, "device %d or %d has no executor; expected both to have one",
-                                    device().index, other->index);
+    require(device().failure.check());
+    throw Refused{orDriverError(
+        orErrorDeviceLost, "device %d or %d has no executor; expected both to have one", device().index, other->index)};
   }
-  CopyFrame frame;
-  frame.toWhere = dst.where;
-  frame.fromWhere = src.where;
-  frame.to = dst.at;
-  frame.from = src.at;
-  frame.size = size;
+  const CopyFrame frame{.toWhere = dst.where, .fromWhere = src.where, .to = dst.at, .from = src.at, .size = size};
   for (const Place* end : {&dst, &src}) {
     if (end->where == Where::Pinned) {
-      if (const orError_t error = host().pinned().open(end->host, device())) {
-        return error;
-      }
+      host().pinned().open(end->host, device());
     }
   }
-  Point point;
-  if (const orError_t error = device().submit(*this, expected, Kind::Copy, frame, {}, {}, &point)) {
-    return error;
-  }
+  const Point point = device().submit(*this, expected, Kind::Copy, frame);
   for (const Place* end : {&dst, &src}) {
     if (end->where == Where::Pinned) {
       host().pinned().addUse(end->host, point); // So that freeing it waits.
@@ -103,39 +80,28 @@ orError_t Stream::queueCopy(uint64_t expected, const Place& dst, const Place& sr
   if (other != nullptr) {
     other->noteVisit(point); // Likewise.
   }
-  return orSuccess;
 }
 
-orError_t Stream::queueFill(uint64_t expected, const Place& dst, int value, size_t size) {
-  FillFrame frame;
-  frame.value = value;
-  frame.address = dst.at;
-  frame.size = size;
-  return device().submit(*this, expected, Kind::Fill, frame);
+void Stream::queueFill(uint64_t expected, const Place& dst, int value, size_t size) {
+  device().submit(*this, expected, Kind::Fill, FillFrame{.value = value, .address = dst.at, .size = size});
 }
 
-orError_t Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size) {
+void Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size) {
   if (size != 0 && dst.mayBeQueued() && src.mayBeQueued() && (dst.host == nullptr || src.host == nullptr)) {
-    if (const orError_t error = queueCopy(expected, dst, src, size, nullptr)) {
-      return error;
-    }
+    queueCopy(expected, dst, src, size, nullptr);
     size = 0;
   }
-  if (const orError_t error = synchronize(expected)) {
-    return error;
-  }
-  if (const orError_t error = device().surface(); error != orSuccess || size == 0) {
-    return error;
-  }
-  if (dst.host != nullptr && src.host != nullptr) {
+  synchronize(expected);
+  require(device().surface());
+  if (size != 0 && dst.host != nullptr && src.host != nullptr) {
     std::memmove(const_cast<char*>(dst.host), src.host, size);
-    return orSuccess;
+  } else if (size != 0) {
+    copyPageable(*this, expected, dst, src, size);
   }
-  return copyPageable(*this, expected, dst, src, size);
 }
 
 // LITERALINCLUDE START: PROCESS LAUNCH
-orError_t Stream::queueLaunch(
+void Stream::queueLaunch(
     uint64_t expected,
     const Kernel& kernel,
     const void* args,
@@ -149,14 +115,12 @@ orError_t Stream::queueLaunch(
       .pointerCount = static_cast<uint16_t>(pointerCount),
       .kernel = kernel.remote};
   // The descriptors go first: the argument bytes may end anywhere.
-  Point end;
-  const orError_t error = device().submit(
+  const Point end = device().submit(
       *this, expected, Kind::Launch, frame, std::as_bytes(std::span(pointers, pointerCount)),
-      std::as_bytes(std::span(static_cast<const char*>(args), argsSize)), &end);
-  for (size_t i = 0; i < peerCount && error == orSuccess; ++i) {
+      std::as_bytes(std::span(static_cast<const char*>(args), argsSize)));
+  for (size_t i = 0; i < peerCount; ++i) {
     peers[i]->noteVisit(end);
   }
-  return error;
 }
 // LITERALINCLUDE END: PROCESS LAUNCH
 

@@ -1,19 +1,11 @@
 // The table of the driver "process".
-#include "table.h"
-
-#include "common/controls.h"
 #include "common/table.h"
+#include "api/built_in.h"
+#include "common/controls.h"
 #include "host.h"
 
-namespace openreg::process {
+namespace openreg::api {
 
-const OrDriver& table() {
-  static constexpr OrDriver kTable = tableOf<Host>("process");
-  return kTable;
-}
+constinit const BuiltIn processDriver{tableOf<process::Host>("process"), &controlsOf<process::Host>};
 
-const api::Controls& controls() {
-  return controlsOf<Host>;
-}
-
-} // namespace openreg::process
+} // namespace openreg::api

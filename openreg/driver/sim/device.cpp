@@ -16,35 +16,23 @@ constexpr size_t kMaxStreamsPerDevice = 1024;
 Device::Device(int index, const Options& options)
     : DeviceBase(index, options), kernelDelayNs(options.kernelDelayNs), copyDelayNs(options.copyDelayNs) {}
 
-orError_t Device::allocate(void** ptr, size_t size) {
-  *ptr = memory.allocate(size);
-  if (*ptr == nullptr) {
-    return orDriverError(
+void* Device::allocate(size_t size) {
+  void* allocated = memory.allocate(size);
+  if (allocated == nullptr) {
+    throw Refused{orDriverError(
         orErrorMemoryAllocation, "argument 'size' is %zu bytes; device %d has %zu bytes free of %zu in total", size,
-        index, memory.free(), memory.total());
+        index, memory.free(), memory.total())};
   }
-  return orSuccess;
+  return allocated;
 }
 
-orError_t Device::info(size_t* free, size_t* total) const {
+void Device::info(size_t* free, size_t* total) const {
   *free = memory.free();
   *total = memory.total();
-  return orSuccess;
 }
 
 uint64_t Device::defaultStream() {
-  uint64_t handle = default_.load(std::memory_order_acquire);
-  if (simulator().streams.find(handle) != nullptr) {
-    return handle;
-  }
-  static std::mutex making;
-  const std::lock_guard lock(making);
-  handle = default_.load(std::memory_order_acquire);
-  if (simulator().streams.find(handle) == nullptr) {
-    handle = createStream(0);
-    default_.store(handle, std::memory_order_release);
-  }
-  return handle;
+  return findOrMakeDefault(simulator().streams, [this] { return createStream(0); });
 }
 
 uint64_t Device::createStream(int priority) {
@@ -82,20 +70,8 @@ void Device::drain() {
   }
 }
 
-void Device::noteVisit(const Point& end) {
-  const std::lock_guard lock(mutex_);
-  visits_.note(end);
-}
-
 void Device::awaitVisitors() {
-  std::vector<Point> visits;
-  {
-    const std::lock_guard lock(mutex_);
-    visits = visits_.points();
-  }
-  for (const Point& visit : visits) {
-    visit.stream->wait(visit.position);
-  }
+  visitors_.await([](const Point& end) { end.stream->wait(end.position); });
 }
 
 void Device::releaseWaiters() {

@@ -25,10 +25,10 @@ class Device : public DeviceBase {
   /// For synchronising calls: the failure of the device's work, if there is one.
   orError_t surface() { return failure.surface(); }
 
-  // Memory. What fails is described.
-  orError_t allocate(void** ptr, size_t size);
+  // Memory.
+  void* allocate(size_t size);
   bool release(void* ptr) { return memory.release(ptr); }
-  orError_t info(size_t* free, size_t* total) const;
+  void info(size_t* free, size_t* total) const;
 
   /// The handle of the default stream; made at the first call. 0 if there are too many streams.
   uint64_t defaultStream();
@@ -43,7 +43,7 @@ class Device : public DeviceBase {
   void drain();
 
   /// Until `end`, a stream of another device may use this one's memory.
-  void noteVisit(const Point& end);
+  void noteVisit(const Point& end) { visitors_.note(end); }
 
   /// Blocks until that is over. Not even the loss of the other device ends it sooner: what is running there goes on
   /// using the memory, which is to have a new owner.
@@ -78,10 +78,10 @@ class Device : public DeviceBase {
 
   std::atomic<uint32_t> peers_{0}; ///< One bit for each device whose memory kernels of this one may be given.
 
+  Visitors<Point> visitors_;
   std::mutex resetMutex_;        ///< One reset at a time.
   std::mutex mutex_;             ///< Guards what follows.
   std::vector<Stream*> streams_; ///< Also destroyed ones that still have work.
-  Visits<Point> visits_;
 };
 
 } // namespace openreg::sim

@@ -40,7 +40,7 @@ Event::Stamp Event::stamp() {
   return {latest_.stream != nullptr, latest_.reached() && stampedNumber_ >= latestNumber_, stampNs_};
 }
 
-orError_t Event::record(uint64_t expected, Stream& stream, uint64_t streamHandle) {
+void Event::record(uint64_t expected, Stream& stream, uint64_t streamHandle) {
   uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -50,22 +50,19 @@ orError_t Event::record(uint64_t expected, Stream& stream, uint64_t streamHandle
   if (timed()) {
     if (stream.reached(position)) {
       setTime(number); // Everything before is done: the version is complete here and now.
-    } else if (const orError_t error = stream.submitAt<StampCommand>(streamHandle, position, 0, *this, number)) {
-      return error;
+    } else {
+      position = stream.submit<StampCommand>(streamHandle, *this, number);
     }
   }
   {
     const std::lock_guard lock(mutex_);
-    if (handle.load() != expected) {
-      return invalidHandle("event", "an event", expected);
-    }
+    requireStill(*this, expected);
     if (number > latestNumber_) { // Of two threads that record at once, the later number is the latest version.
       latestNumber_ = number;
       latest_ = {&stream, position};
     }
   }
   pausePoint("recorded");
-  return orSuccess;
 }
 
 void Event::setTime(uint64_t number) {

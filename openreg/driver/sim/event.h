@@ -16,20 +16,13 @@ struct Simulator;
 /// and versions recorded on different streams complete independently of each other.
 class Event : public EventBase<Event, Simulator, Device> {
  public:
-  /// What orEventElapsedTime needs.
-  struct Stamp {
-    bool recorded = false;
-    bool complete = false;
-    int64_t ns = 0;
-  };
-
   /// Where its latest version is complete.
   Point latest();
   Stamp stamp();
-  orError_t readTime(Stamp&) { return orSuccess; } ///< It is there with the stamp.
+  void readTime(Stamp&) {} ///< It is there with the stamp.
 
   /// Makes a new version on `stream`.
-  orError_t record(uint64_t expected, Stream& stream, uint64_t streamHandle);
+  void record(uint64_t expected, Stream& stream, uint64_t streamHandle);
 
   /// Sets the time of a version unless a later one has been stamped. On the stream's worker.
   void setTime(uint64_t number);

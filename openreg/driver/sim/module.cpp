@@ -9,57 +9,43 @@ namespace openreg::sim {
 
 namespace {
 
-orError_t openSource(Source& source, const char* path, const char* name) {
+Source openSource(const char* path, const char* name) {
   if (std::strchr(name, '/') != nullptr) {
-    return loadModuleFile(source, path, name);
+    return loadModuleFile(path, name);
   }
   if (std::strcmp(name, "openreg") != 0) {
-    return orDriverError(
+    throw Refused{orDriverError(
         orErrorNotFound,
-        "argument 'name' is '%s'; expected 'openreg' or the path (with a slash in it) of a shared library", name);
+        "argument 'name' is '%s'; expected 'openreg' or the path (with a slash in it) of a shared library", name)};
   }
   static const char builtIn = 0;
-  source.origin = &builtIn;
-  if (simulator().options.kernels) {
-    source.kernels = kernels::registered();
-  }
-  return orSuccess;
+  const bool has = simulator().options.kernels;
+  return {&builtIn, has ? kernels::registered() : std::span<const orKernelEntry>()};
 }
 
 } // namespace
 
-orError_t Simulator::loadModuleFrom(orModule_t* module, const char* path, const char* name, Device& device) {
-  Source source;
-  if (const orError_t error = openSource(source, path, name)) {
-    return error;
-  }
+uint64_t Simulator::loadModuleFrom(const char* path, const char* name, Device& device) {
+  const Source source = openSource(path, name);
   const std::lock_guard lock(modulesMutex);
-  return give(
-      module, findOrMake(
-                  modules, device, [&](const Module& other) { return other.origin == source.origin; },
-                  [&](Module& made) {
-                    made.origin = source.origin;
-                    made.kernels = source.kernels;
-                  }));
+  return findOrMake(
+      modules, device, [&](const Module& other) { return other.source.origin == source.origin; },
+      [&](Module& made) { made.source = source; });
 }
 
-orError_t Simulator::getKernel(orKernel_t* kernel, orModule_t module, const char* name) {
+uint64_t Simulator::getKernel(orModule_t module, const char* name) {
   const std::lock_guard lock(modulesMutex);
-  const Module* from = modules.find(number(module));
-  if (from == nullptr) {
-    return invalidHandle("module", "a module", number(module));
-  }
-  for (const orKernelEntry& entry : from->kernels) {
+  const Module& from = named(modules, module);
+  for (const orKernelEntry& entry : from.source.kernels) {
     if (std::strcmp(entry.name, name) == 0) {
-      return give(
-          kernel, findOrMake(
-                      kernels, *from->device.load(), [&](const Kernel& other) { return other.entry.load() == &entry; },
-                      [&](Kernel& made) { made.entry.store(&entry); }));
+      return findOrMake(
+          kernels, *from.device.load(), [&](const Kernel& other) { return other.entry.load() == &entry; },
+          [&](Kernel& made) { made.entry.store(&entry); });
     }
   }
-  return orDriverError(
+  throw Refused{orDriverError(
       orErrorNotFound, "argument 'name' is '%s'; expected a kernel of the module, which has %zu", name,
-      from->kernels.size());
+      from.source.kernels.size())};
 }
 
 } // namespace openreg::sim

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <span>
 
 #include "common/handle.h"
+#include "module_file.h"
 #include "openreg_kernel.h"
 
 namespace openreg::sim {
@@ -23,9 +23,7 @@ struct Kernel : Handled {
 /// A module loaded on a device.
 struct Module : Handled {
   std::atomic<Device*> device{nullptr};
-  // What follows is guarded by the simulator's modulesMutex.
-  const void* origin = nullptr;           ///< The same for two loads of the same module.
-  std::span<const orKernelEntry> kernels; ///< What it has.
+  Source source; ///< Guarded by the simulator's modulesMutex.
 };
 
 } // namespace openreg::sim

@@ -15,24 +15,12 @@
 #include <mutex>
 #include <string>
 
-#include "openreg_driver.h"
+#include "common/descriptor.h"
+#include "common/refused.h"
 
 namespace openreg::sim {
 
 namespace {
-
-/// A file descriptor, closed at the end.
-struct File {
-  explicit File(int number) : number(number) {}
-  ~File() {
-    if (number >= 0) {
-      close(number);
-    }
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  const int number;
-};
 
 /// What a file was when it was loaded. One that is compiled anew at the same path is another.
 struct Identity {
@@ -45,8 +33,8 @@ struct Identity {
   auto operator<=>(const Identity&) const = default;
 };
 
-orError_t refuse(const char* name, const char* why) {
-  return orDriverError(orErrorNotFound, "argument 'name' is '%s', which cannot be loaded: %s", name, why);
+[[noreturn]] void refuse(const char* name, const char* why) {
+  throw Refused{orDriverError(orErrorNotFound, "argument 'name' is '%s', which cannot be loaded: %s", name, why)};
 }
 
 bool copy(int from, int to, off_t bytes) {
@@ -80,40 +68,37 @@ std::string complaint() {
 } // namespace
 
 // LITERALINCLUDE START: MODULE FILE
-orError_t loadModuleFile(Source& source, const char* path, const char* name) {
-  const File file(open(path, O_RDONLY | O_CLOEXEC));
+Source loadModuleFile(const char* path, const char* name) {
+  const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
   struct stat is{};
-  if (file.number < 0 || fstat(file.number, &is) != 0) {
-    return refuse(name, std::strerror(errno));
+  if (!file || fstat(file.number(), &is) != 0) {
+    refuse(name, std::strerror(errno));
   }
   const Identity identity{is.st_dev, is.st_ino, is.st_size, is.st_mtim.tv_sec, is.st_mtim.tv_nsec};
   static auto& mutex = *new std::mutex;
   static auto& loaded = *new std::map<Identity, Source>; // Never unloaded: work that uses it may be anywhere.
   const std::lock_guard lock(mutex);
   if (const auto known = loaded.find(identity); known != loaded.end()) {
-    source = known->second;
-    return orSuccess;
+    return known->second;
   }
   // From a copy, so that whoever writes to the file later does not write to code that runs.
-  const File own(memfd_create("openreg-module", MFD_CLOEXEC));
-  if (own.number < 0 || !copy(file.number, own.number, is.st_size)) {
-    return refuse(name, std::strerror(errno));
+  const Descriptor own(memfd_create("openreg-module", MFD_CLOEXEC));
+  if (!own || !copy(file.number(), own.number(), is.st_size)) {
+    refuse(name, std::strerror(errno));
   }
   static uint32_t count = 0;
-  void* library = dlopen(pathOf(own.number, ++count).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(pathOf(own.number(), ++count).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    return refuse(name, complaint().c_str());
+    refuse(name, complaint().c_str());
   }
   const auto get = reinterpret_cast<decltype(&orGetKernels)>(dlsym(library, "orGetKernels"));
   if (get == nullptr) {
     dlclose(library);
-    return orDriverError(orErrorNotFound, "argument 'name' is '%s', which does not export orGetKernels", name);
+    throw Refused{orDriverError(orErrorNotFound, "argument 'name' is '%s', which does not export orGetKernels", name)};
   }
   size_t kernels = 0;
   const orKernelEntry* entries = get(&kernels);
-  source = {library, {entries, entries != nullptr ? kernels : 0}};
-  loaded.emplace(identity, source);
-  return orSuccess;
+  return loaded[identity] = {library, {entries, entries != nullptr ? kernels : 0}};
 }
 // LITERALINCLUDE END: MODULE FILE
 

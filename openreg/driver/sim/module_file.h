@@ -15,6 +15,6 @@ struct Source {
 
 /// Loads the library at `path` unless that very file has been loaded before.
 /// @param name What the program calls it, for messages.
-orError_t loadModuleFile(Source& source, const char* path, const char* name);
+Source loadModuleFile(const char* path, const char* name);
 
 } // namespace openreg::sim

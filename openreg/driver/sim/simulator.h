@@ -23,12 +23,11 @@ struct Simulator : Objects<Device, Stream, Event, Module, Kernel> {
   Pinned& pinned() { return pinned_; }
   Pinned* pinnedIfAny() { return &pinned_; }
 
-  orError_t loadModule(orModule_t* module, const char* name, Device& device) {
-    return loadModuleFrom(module, name, name, device);
-  }
+  // Handles.
+  uint64_t loadModule(const char* name, Device& device) { return loadModuleFrom(name, name, device); }
   /// The same, for an executor: its folder is not the program's, who says `name` and means `path`.
-  orError_t loadModuleFrom(orModule_t* module, const char* path, const char* name, Device& device);
-  orError_t getKernel(orKernel_t* kernel, orModule_t module, const char* name);
+  uint64_t loadModuleFrom(const char* path, const char* name, Device& device);
+  uint64_t getKernel(orModule_t module, const char* name);
 
   /// The one of this process, made from OPENREG_SIM at the first call; throws std::invalid_argument as long as that is
   /// not understood. It is never destroyed: workers may be running while static destructors are, and calls may come

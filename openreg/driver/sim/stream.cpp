@@ -103,12 +103,13 @@ void Stream::waitUnlessLost(Position position) {
   wait(position, [this] { return device().failure.lost().load(); });
 }
 
-orError_t Stream::waitForRoom(std::unique_lock<std::mutex>& lock, Position position) {
+void Stream::waitForRoom(std::unique_lock<std::mutex>& lock, Position position) {
   lock.unlock(); // Whoever only wants to look at or destroy the stream must not wait for room.
   waitUnlessLost(position);
-  const orError_t error = reached(position) ? orSuccess : device().failure.check();
+  if (!reached(position)) {
+    require(device().failure.check());
+  }
   lock.lock();
-  return error;
 }
 
 /// Gives up a turn that has not come: a worker passes its place in the order. False if it has come meanwhile.
@@ -134,18 +135,14 @@ bool Stream::dropTurn(Position begin) {
 Turn::Turn(Stream& stream, uint64_t expected) : stream_(stream) {
   Queue& queue = stream.queue_;
   std::unique_lock lock(queue.mutex());
-  error_ = stream.makeRoom(lock, expected, 0);
-  if (error_ != orSuccess) {
-    return;
-  }
+  stream.makeRoom(lock, expected, 0);
   queue.place(0, Queue::Kind::Turn);
   begin_ = queue.publish(lock) - sizeof(Queue::Slot);
   stream.waitUnlessLost(begin_);
   if (!stream.reached(begin_)) {
     const orError_t lost = stream.device().failure.check();
     if (lost != orSuccess && stream.dropTurn(begin_)) {
-      error_ = lost;
-      return;
+      throw Refused{lost};
     }
     stream.wait(begin_); // The device has been reset, and the turn comes.
   }
@@ -153,11 +150,9 @@ Turn::Turn(Stream& stream, uint64_t expected) : stream_(stream) {
 }
 
 Turn::~Turn() {
-  if (error_ == orSuccess) {
-    stream_.queue_.endTurn(begin_);
-    if (stream_.handle.load() == 0) { // Destroyed meanwhile. Looked at after the turn's end, as close() does inversely.
-      stream_.forgetIfDone();
-    }
+  stream_.queue_.endTurn(begin_);
+  if (stream_.handle.load() == 0) { // Destroyed meanwhile. Looked at after the turn's end, as close() does inversely.
+    stream_.forgetIfDone();
   }
 }
 

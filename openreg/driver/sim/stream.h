@@ -32,36 +32,30 @@ class Stream : public Handled {
   int priority() const { return priority_.load(std::memory_order_relaxed); }
 
   /// Queues a C made of `args`, with `extra` bytes of memory behind it. `expected` is the handle the caller was given:
-  /// compared under the lock, so that work never ends up in a stream with a new owner. `end` receives the position
-  /// behind the command.
+  /// compared under the lock, so that work never ends up in a stream with a new owner. Returns the position behind the
+  /// command.
   template <class C, class... Args>
-  orError_t submitAt(uint64_t expected, Position& end, size_t extra, Args&&... args) {
+  Position submitWith(size_t extra, uint64_t expected, Args&&... args) {
     std::unique_lock lock(queue_.mutex());
-    if (const orError_t error = makeRoom(lock, expected, sizeof(C) + extra)) {
-      return error;
-    }
+    makeRoom(lock, expected, sizeof(C) + extra);
     if (!working_) [[unlikely]] {
       startWorker();
     }
     void* place = queue_.place(sizeof(C) + extra, Queue::Kind::Command);
     queue_.setCommand(new (place) C(std::forward<Args>(args)...));
-    end = queue_.publish(lock);
-    return orSuccess;
+    return queue_.publish(lock);
   }
-
-  /// The same for a command that needs neither.
   template <class C, class... Args>
-  orError_t submit(uint64_t expected, Args&&... args) {
-    Position end = 0;
-    return submitAt<C>(expected, end, 0, std::forward<Args>(args)...);
+  Position submit(uint64_t expected, Args&&... args) {
+    return submitWith<C>(0, expected, std::forward<Args>(args)...);
   }
 
   // The work of openreg.h (stream_work.cpp); `expected` as above.
-  orError_t queueWait(uint64_t expected, Event& event);
-  orError_t queueHostFunction(uint64_t expected, orHostFn_t function, void* userData);
-  orError_t queueCopy(uint64_t expected, Place&& dst, Place&& src, size_t size, Device* other);
-  orError_t queueFill(uint64_t expected, Place&& dst, int value, size_t size);
-  orError_t queueLaunch(
+  void queueWait(uint64_t expected, Event& event);
+  void queueHostFunction(uint64_t expected, orHostFn_t function, void* userData);
+  void queueCopy(uint64_t expected, Place&& dst, Place&& src, size_t size, Device* other);
+  void queueFill(uint64_t expected, Place&& dst, int value, size_t size);
+  void queueLaunch(
       uint64_t expected,
       const Kernel& kernel,
       const void* args,
@@ -70,13 +64,13 @@ class Stream : public Handled {
       size_t pointerCount);
 
   /// Copies in the calling thread, at its turn: no hand-over, no wake-up, and on an idle stream no thread.
-  orError_t copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size);
+  void copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size);
 
   /// Whether all work is done; for one who asks again and again.
-  orError_t poll(uint64_t expected, bool& idle);
+  bool poll(uint64_t expected);
 
   /// Blocks until all work submitted so far is done, or the device is lost.
-  orError_t synchronize(uint64_t expected);
+  void synchronize(uint64_t expected);
 
   Position submitted() const { return queue_.submitted(); }
   bool reached(Position position) const { return queue_.progress().reached(position); }
@@ -113,21 +107,14 @@ class Stream : public Handled {
   void run(Command& command);
   void forgetIfDone();
   bool dropTurn(Position begin);
-  orError_t waitForRoom(std::unique_lock<std::mutex>& lock, Position position);
+  void waitForRoom(std::unique_lock<std::mutex>& lock, Position position);
 
   /// Waits until a record with `payload` bytes fits. The lock may be given up meanwhile: hence the handle.
-  orError_t makeRoom(std::unique_lock<std::mutex>& lock, uint64_t expected, size_t payload) {
-    for (;;) {
-      if (handle.load(std::memory_order_relaxed) != expected) {
-        return invalidHandle("stream", "a stream", expected);
-      }
-      const Position position = queue_.roomBehind(payload);
-      if (position == 0) {
-        return orSuccess;
-      }
-      if (const orError_t error = waitForRoom(lock, position)) {
-        return error;
-      }
+  void makeRoom(std::unique_lock<std::mutex>& lock, uint64_t expected, size_t payload) {
+    requireStill(*this, expected);
+    while (const Position position = queue_.roomBehind(payload)) {
+      waitForRoom(lock, position);
+      requireStill(*this, expected);
     }
   }
 
@@ -144,19 +131,15 @@ class Stream : public Handled {
 /// which on an idle stream needs no worker at all.
 class Turn {
  public:
-  /// @param expected The handle the caller was given; if it is not valid any more, or the device is lost before, there
-  /// is no turn.
+  /// @param expected The handle the caller was given; if it is not valid any more, or the device is lost before, the
+  /// call is refused.
   Turn(Stream& stream, uint64_t expected);
   ~Turn();
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  /// Why there is none; orSuccess if there is one.
-  orError_t error() const { return error_; }
-
  private:
   Stream& stream_;
-  orError_t error_ = orSuccess;
   Position begin_ = 0;
 };
 

@@ -56,75 +56,62 @@ void Point::wait() const {
   }
 }
 
-orError_t Stream::poll(uint64_t, bool& idle) {
-  idle = this->idle();
-  if (!idle) {
+bool Stream::poll(uint64_t) {
+  const bool is = idle();
+  if (!is) {
     nudge();
   }
-  return orSuccess;
+  return is;
 }
 
-orError_t Stream::synchronize(uint64_t) {
+void Stream::synchronize(uint64_t) {
   waitUnlessLost(submitted());
-  return orSuccess;
 }
 
-orError_t Stream::queueWait(uint64_t expected, Event& event) {
+void Stream::queueWait(uint64_t expected, Event& event) {
   const Point point = event.latest();
-  if (point.stream == this || point.reached()) {
-    return orSuccess; // A stream is in order anyway, and what is complete stays so.
+  if (point.stream != this && !point.reached()) { // A stream is in order anyway, and what is complete stays so.
+    submit<WaitCommand>(expected, point);
   }
-  return submit<WaitCommand>(expected, point);
 }
 
-orError_t Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* userData) {
-  return submit<HostCommand>(expected, function, userData);
+void Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* userData) {
+  submit<HostCommand>(expected, function, userData);
 }
 
-orError_t Stream::queueCopy(uint64_t expected, Place&& dst, Place&& src, size_t size, Device* other) {
-  Position end = 0;
-  const orError_t error = submitAt<CopyCommand>(expected, end, 0, std::move(dst), std::move(src), size);
-  if (error == orSuccess && other != nullptr) {
+void Stream::queueCopy(uint64_t expected, Place&& dst, Place&& src, size_t size, Device* other) {
+  const Position end = submit<CopyCommand>(expected, std::move(dst), std::move(src), size);
+  if (other != nullptr) {
     other->noteVisit({this, end});
   }
-  return error;
 }
 
-orError_t Stream::queueFill(uint64_t expected, Place&& dst, int value, size_t size) {
-  return submit<FillCommand>(expected, std::move(dst), value, size);
+void Stream::queueFill(uint64_t expected, Place&& dst, int value, size_t size) {
+  submit<FillCommand>(expected, std::move(dst), value, size);
 }
 
-orError_t Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size) {
+void Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size) {
   const Turn turn(*this, expected);
-  if (turn.error() != orSuccess) {
-    return turn.error();
-  }
   Device& on = device();
   if (size != 0 && !on.failure.exists()) {
     on.delay(on.copyDelayNs.load(std::memory_order_relaxed));
   }
-  if (const orError_t error = on.surface()) {
-    return error;
-  }
+  require(on.surface());
   if (size != 0) {
     std::memmove(dst.bytes, src.bytes, size);
   }
-  return orSuccess;
 }
 
-orError_t Stream::queueLaunch(
+void Stream::queueLaunch(
     uint64_t expected,
     const Kernel& kernel,
     const void* args,
     size_t argsSize,
     const orPointerArg* pointers,
     size_t pointerCount) {
-  Position end = 0;
-  if (const orError_t error = submitAt<LaunchCommand>(
-          expected, end, LaunchCommand::extraBytes(argsSize, pointerCount),
-          *kernel.entry.load(std::memory_order_relaxed), args, argsSize, pointers, pointerCount)) {
-    return error;
-  }
+  const Position end = submitWith<LaunchCommand>(
+      LaunchCommand::extraBytes(argsSize, pointerCount), expected, *kernel.entry.load(std::memory_order_relaxed), args,
+      argsSize, pointers, pointerCount);
   const Device& on = device();
   if (on.canAccessAny()) [[unlikely]] {
     for (const auto& other : simulator().devices) { // Whether it uses their memory shows only when it runs.
@@ -133,7 +120,6 @@ orError_t Stream::queueLaunch(
       }
     }
   }
-  return orSuccess;
 }
 
 } // namespace openreg::sim

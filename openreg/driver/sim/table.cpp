@@ -1,19 +1,11 @@
 // The simulator's table.
-#include "table.h"
-
-#include "common/controls.h"
 #include "common/table.h"
+#include "api/built_in.h"
+#include "common/controls.h"
 #include "simulator.h"
 
-namespace openreg::sim {
+namespace openreg::api {
 
-const OrDriver& table() {
-  static constexpr OrDriver kTable = tableOf<Simulator>("sim");
-  return kTable;
-}
+constinit const BuiltIn simDriver{tableOf<sim::Simulator>("sim"), &controlsOf<sim::Simulator>};
 
-const api::Controls& controls() {
-  return controlsOf<Simulator>;
-}
-
-} // namespace openreg::sim
+} // namespace openreg::api

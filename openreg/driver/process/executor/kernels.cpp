@@ -15,61 +15,46 @@ namespace openreg::process {
 /// at a time, so nobody else answers meanwhile.
 void Service::onModuleLoad(const Header& frame) {
   const Rest rest{reinterpret_cast<const char*>(&frame + 1), frame.payload};
-  const std::string path = textOf(frame, rest);
+  const std::string path = textOf(rest);
   if (path.size() + 1 >= rest.size) {
     throw Garbled("frame " + std::to_string(frame.number) + " has a path and no name");
   }
   const std::string name = rest.bytes + path.size() + 1;
   startThread("or-module", [this, path, name, request = frame] {
-    orModule_t module = nullptr;
-    if (const orError_t error = sim::simulator().loadModuleFrom(&module, path.c_str(), name.c_str(), device_)) {
-      return answerWithText(request, error);
-    }
-    const HandleFrame given{.handle = number(module)};
-    answer(request, orSuccess, &given, sizeof(given));
+    reply(request, [&] {
+      return HandleFrame{.handle = sim::simulator().loadModuleFrom(path.c_str(), name.c_str(), device_)};
+    });
   });
 }
 // LITERALINCLUDE END: EXECUTOR MODULE
 
-void Service::onModuleKernel(const Header& frame) {
-  const Rest rest = restOf<HandleFrame>(frame);
-  const auto module = handleOf<orModule_t>(reinterpret_cast<const HandleFrame*>(&frame + 1)->handle);
-  orKernel_t kernel = nullptr;
-  if (const orError_t error = sim::simulator().getKernel(&kernel, module, textOf(frame, rest))) {
-    return answerWithText(frame, error);
-  }
+KernelAnswer Service::onModuleKernel(const HandleFrame& frame, Rest name) {
+  const uint64_t kernel = sim::simulator().getKernel(handleOf<orModule_t>(frame.handle), textOf(name));
   // A Quit may be taking all handles back, on its own thread: then nobody believes the answer.
-  const sim::Kernel* found = sim::simulator().kernels.find(number(kernel));
-  const KernelAnswer given{.handle = number(kernel), .minArgsSize = found != nullptr ? found->minArgsSize() : 0};
-  answer(frame, orSuccess, &given, sizeof(given));
+  const sim::Kernel* found = sim::simulator().kernels.find(kernel);
+  return {.handle = kernel, .minArgsSize = found != nullptr ? found->minArgsSize() : 0};
 }
 
 // LITERALINCLUDE START: EXECUTOR LAUNCH
-void Service::onLaunch(const Header& frame) {
-  const Rest rest = restOf<LaunchFrame>(frame);
-  const auto& launch = *reinterpret_cast<const LaunchFrame*>(&frame + 1);
+void Service::onLaunch(const LaunchFrame& launch, Rest rest) {
   const size_t descriptors = launch.pointerCount * sizeof(orPointerArg);
   const auto* pointers = reinterpret_cast<const orPointerArg*>(rest.bytes);
   if (rest.size != descriptors + launch.argsSize) {
     throw Garbled(
-        "frame " + std::to_string(frame.number) + " launches with " + std::to_string(rest.size) +
-        " bytes of descriptors and arguments; expected " + std::to_string(descriptors + launch.argsSize));
+        "a frame launches with " + std::to_string(rest.size) + " bytes of descriptors and arguments; expected " +
+        std::to_string(descriptors + launch.argsSize));
   }
   const bool fit = std::all_of(pointers, pointers + launch.pointerCount, [&](const orPointerArg& it) {
     return it.offset % 8 == 0 && it.offset + sizeof(void*) <= launch.argsSize;
   });
   if (!fit || launch.argsSize > OPENREG_MAX_ARGUMENT_BYTES || launch.pointerCount > OPENREG_MAX_POINTER_ARGS) {
     throw Garbled(
-        "frame " + std::to_string(frame.number) + " launches with " + std::to_string(launch.argsSize) +
-        " bytes of arguments and " + std::to_string(launch.pointerCount) + " pointers, of which not all lie in them");
+        "a frame launches with " + std::to_string(launch.argsSize) + " bytes of arguments and " +
+        std::to_string(launch.pointerCount) + " pointers, of which not all lie in them");
   }
-  sim::Stream& it = stream(launch.stream);
-  const orError_t error = KernelCalls<sim::Simulator>::launchKernel(
+  KernelCalls<sim::Simulator>::launchKernel(
       handleOf<orKernel_t>(launch.kernel), rest.bytes + descriptors, launch.argsSize, pointers, launch.pointerCount,
-      handleOf<orStream_t>(it.handle.load()));
-  if (error != orSuccess) {
-    refuse(error, api::thread.description);
-  }
+      handleOf<orStream_t>(stream(launch.stream).handle.load()));
 }
 // LITERALINCLUDE END: EXECUTOR LAUNCH
 

@@ -8,6 +8,7 @@
 
 #include "service.h"
 
+using namespace openreg;
 using namespace openreg::process;
 
 // LITERALINCLUDE START: EXECUTOR MAIN

@@ -9,22 +9,8 @@
 
 namespace openreg::process {
 
-void Service::onMalloc(const Header& frame) {
-  void* memory = nullptr;
-  if (const orError_t error = device_.allocate(&memory, payloadOf<SizeFrame>(frame).size)) {
-    return answerWithText(frame, error);
-  }
-  const AddressFrame given{.address = reinterpret_cast<uint64_t>(memory)};
-  answer(frame, orSuccess, &given, sizeof(given));
-}
-
 void Service::onFree(const AddressFrame& frame) {
   device_.memory.release(reinterpret_cast<void*>(frame.address)); // The host has waited for what uses it.
-}
-
-void Service::onMemInfo(const Header& frame) {
-  const MemInfoAnswer info{.free = device_.memory.free(), .total = device_.memory.total()};
-  answer(frame, orSuccess, &info, sizeof(info));
 }
 
 bool Service::place(sim::Place& place, Where where, uint64_t at, uint64_t size) {

@@ -18,28 +18,6 @@ std::shared_ptr<Space> viewOf(uint64_t base, uint64_t bytes, const Descriptor& m
   }
   return space;
 }
-
-bool isRequest(Kind kind) {
-  switch (kind) {
-    case Kind::Ping:
-    case Kind::Malloc:
-    case Kind::MemInfo:
-    case Kind::ModuleLoad:
-    case Kind::ModuleKernel:
-    case Kind::EventTime:
-      return true;
-    default:
-      return false;
-  }
-}
-
-void withoutPayload(const Header& frame) {
-  if (frame.payload != 0) {
-    throw Garbled(
-        "frame " + std::to_string(frame.number) + " of kind " + std::to_string(frame.kind) + " has " +
-        std::to_string(frame.payload) + " bytes of payload; expected none");
-  }
-}
 } // namespace
 
 Service::Service(const Descriptor& socket, const Hello& hello, std::vector<Descriptor> descriptors)
@@ -92,80 +70,68 @@ bool Service::takeMessage() {
 }
 
 void Service::serve(const Header& frame) {
-  if (frame.flags != (isRequest(static_cast<Kind>(frame.kind)) ? kWantsAnswer : 0)) {
+  struct Handler {
+    Kind kind;
+    void (*serve)(Service&, const Header&);
+  };
+  static constexpr Handler kHandlers[] = {
+      {Kind::Gap, nullptr}, // The reader passes it.
+      {Kind::Ping, by<&Service::onPing>},
+      {Kind::Quit, by<&Service::onQuit>},
+      {Kind::StreamCreate, by<&Service::onStreamCreate>},
+      {Kind::StreamDestroy, by<&Service::onStreamDestroy>},
+      {Kind::Fence, by<&Service::onFence>},
+      {Kind::Wait, by<&Service::onWait>},
+      {Kind::Nudge, by<&Service::onNudge>},
+      {Kind::Malloc, by<&Service::onMalloc>},
+      {Kind::Free, by<&Service::onFree>},
+      {Kind::MemInfo, by<&Service::onMemInfo>},
+      {Kind::Copy, by<&Service::onCopy>},
+      {Kind::Fill, by<&Service::onFill>},
+      {Kind::ModuleLoad, [](Service& service, const Header& frame) { service.onModuleLoad(frame); }},
+      {Kind::ModuleKernel, by<&Service::onModuleKernel>},
+      {Kind::Launch, by<&Service::onLaunch>},
+      {Kind::EventTime, by<&Service::onEventTime>},
+      {Kind::PeerMemory, by<&Service::onPeerMemory>},
+      {Kind::PeerForget, by<&Service::onPeerForget>},
+      {Kind::PeerBlock, by<&Service::onPeerBlock>},
+      {Kind::PeerEnable, by<&Service::onPeerEnable>},
+      {Kind::PeerDisable, by<&Service::onPeerDisable>},
+      {Kind::Delay, by<&Service::onDelay>},
+      {Kind::Pin, by<&Service::onPin>},
+      {Kind::Unpin, by<&Service::onUnpin>},
+  };
+  static_assert(std::ranges::is_sorted(kHandlers, {}, &Handler::kind), "a handler is found by its kind's number");
+  static_assert(std::size(kHandlers) == static_cast<size_t>(Kind::kCount));
+  const Handler& handler = kHandlers[frame.kind];
+  if (frame.flags != (requestName(handler.kind) != nullptr ? kWantsAnswer : 0)) {
     throw Garbled(
         "frame " + std::to_string(frame.number) + " is garbled: it is of kind " + std::to_string(frame.kind) +
         " and has the flags " + std::to_string(frame.flags));
   }
-  if ((frame.flags & kWantsAnswer) != 0 && frame.deadlineNs < nowNs()) {
-    const char text[] = "the request was late: its deadline had passed before it was served";
-    return answer(frame, orErrorTimedOut, text, sizeof(text));
+  if (frame.flags == kWantsAnswer && frame.deadlineNs < nowNs()) {
+    return reply(frame, [] {
+      throw Refused{
+          orDriverError(orErrorTimedOut, "the request was late: its deadline had passed before it was served")};
+    });
   }
-  switch (static_cast<Kind>(frame.kind)) {
-    case Kind::Ping:
-      withoutPayload(frame);
-      return answer(frame, orSuccess, nullptr, 0);
-    case Kind::Quit:
-      withoutPayload(frame);
-      return onQuit();
-    case Kind::StreamCreate:
-      return onStreamCreate(payloadOf<StreamFrame>(frame));
-    case Kind::StreamDestroy:
-      return onStreamDestroy(payloadOf<StreamFrame>(frame));
-    case Kind::Fence:
-      return onFence(payloadOf<FenceFrame>(frame));
-    case Kind::Wait:
-      return onWait(payloadOf<WaitFrame>(frame));
-    case Kind::Nudge:
-      return onNudge(payloadOf<StreamFrame>(frame));
-    case Kind::Malloc:
-      return onMalloc(frame);
-    case Kind::Free:
-      return onFree(payloadOf<AddressFrame>(frame));
-    case Kind::MemInfo:
-      withoutPayload(frame);
-      return onMemInfo(frame);
-    case Kind::Copy:
-      return onCopy(payloadOf<CopyFrame>(frame));
-    case Kind::Fill:
-      return onFill(payloadOf<FillFrame>(frame));
-    case Kind::ModuleLoad:
-      return onModuleLoad(frame);
-    case Kind::ModuleKernel:
-      return onModuleKernel(frame);
-    case Kind::Launch:
-      return onLaunch(frame);
-    case Kind::EventTime: {
-      const TimeAnswer time{.ns = times_.get(payloadOf<EventFrame>(frame).event)};
-      return answer(frame, orSuccess, &time, sizeof(time));
-    }
-    case Kind::PeerMemory:
-      return onPeerMemory(payloadOf<PeerMemoryFrame>(frame));
-    case Kind::PeerForget:
-      return peerAt(payloadOf<PeerFrame>(frame).device).memory.reset();
-    case Kind::PeerBlock:
-      return onPeerBlock(payloadOf<PeerBlockFrame>(frame));
-    case Kind::PeerEnable:
-      return static_cast<void>(device_.enablePeer(peerAt(payloadOf<PeerFrame>(frame).device)));
-    case Kind::PeerDisable:
-      return static_cast<void>(device_.disablePeer(peerAt(payloadOf<PeerFrame>(frame).device)));
-    case Kind::Delay: {
-      const auto& delay = payloadOf<DelayFrame>(frame);
-      if (delay.kernelNs < 0 || delay.copyNs < 0) {
-        throw Garbled("a frame names a delay below 0");
-      }
-      device_.kernelDelayNs.store(delay.kernelNs);
-      device_.copyDelayNs.store(delay.copyNs);
-      return;
-    }
-    case Kind::Pin:
-      return onPin(payloadOf<RangeFrame>(frame));
-    case Kind::Unpin:
-      return onUnpin(payloadOf<RangeFrame>(frame));
-    case Kind::Gap:
-    case Kind::kCount:
-      return;
+  handler.serve(*this, frame);
+}
+
+void Service::checkPayload(const Header& frame, size_t bytes, bool more) {
+  if (more ? frame.payload < bytes : frame.payload != bytes) {
+    throw Garbled(
+        "frame " + std::to_string(frame.number) + " of kind " + std::to_string(frame.kind) + " has " +
+        std::to_string(frame.payload) + " bytes of payload; expected " + (more ? "at least " : "") +
+        std::to_string(bytes));
   }
+}
+
+void Service::onDelay(const DelayFrame& frame) {
+  if (frame.kernelNs < 0 || frame.copyNs < 0) {
+    throw Garbled("a frame names a delay below 0");
+  }
+  device_.setDelay(frame.kernelNs, frame.copyNs);
 }
 
 void Service::answer(const Header& frame, orError_t error, const void* payload, size_t bytes) {
@@ -181,14 +147,9 @@ void Service::answer(const Header& frame, orError_t error, const void* payload, 
   channel_.answered.advance(frame.number, [this] { return channel_.ring.sleepers.load() != 0; });
 }
 
-void Service::answerWithText(const Header& frame, orError_t error) {
-  const char* text = api::thread.description; // What the simulator has said to orDriverError.
-  answer(frame, error, text, strnlen(text, sizeof(Answer::data) - 1) + 1);
-}
-
-const char* Service::textOf(const Header& frame, Rest rest) const {
+const char* Service::textOf(Rest rest) const {
   if (rest.size == 0 || rest.bytes[rest.size - 1] != '\0') {
-    throw Garbled("frame " + std::to_string(frame.number) + " has a text without an end");
+    throw Garbled("a frame has a text without an end");
   }
   return rest.bytes;
 }

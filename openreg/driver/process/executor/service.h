@@ -3,12 +3,16 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "api/state.h"
+#include "common/refused.h"
 #include "openreg.h"
 #include "process/wire/board.h"
 #include "process/wire/channel.h"
@@ -64,7 +68,7 @@ class Service {
   void refuse(orError_t error, const std::string& text) { device_.fail(error, text); }
 
  private:
-  /// Where a frame's bytes of a kind with variable data are.
+  /// The bytes behind the payload, of a kind that has some.
   struct Rest {
     const char* bytes;
     size_t size;
@@ -74,13 +78,58 @@ class Service {
   void rest();
   bool takeMessage();
   void answer(const Header& frame, orError_t error, const void* payload, size_t bytes);
-  void answerWithText(const Header& frame, orError_t error);
+  const char* textOf(Rest rest) const;
 
-  template <class T>
-  const T& payloadOf(const Header& frame) const;
-  template <class T>
-  Rest restOf(const Header& frame) const;
-  const char* textOf(const Header& frame, Rest rest) const;
+  // A frame as what serves it takes it: nothing, a payload, or a payload and the rest.
+  template <class Result>
+  void call(Result (Service::*handler)(), const Header& frame) {
+    checkPayload(frame, 0, false);
+    reply(frame, [&] { return (this->*handler)(); });
+  }
+  template <class Result, class Payload>
+  void call(Result (Service::*handler)(const Payload&), const Header& frame) {
+    checkPayload(frame, sizeof(Payload), false);
+    reply(frame, [&] { return (this->*handler)(*reinterpret_cast<const Payload*>(&frame + 1)); });
+  }
+  template <class Result, class Payload>
+  void call(Result (Service::*handler)(const Payload&, Rest), const Header& frame) {
+    checkPayload(frame, sizeof(Payload), true);
+    const auto* payload = reinterpret_cast<const Payload*>(&frame + 1);
+    const Rest rest{reinterpret_cast<const char*>(payload + 1), frame.payload - sizeof(Payload)};
+    reply(frame, [&] { return (this->*handler)(*payload, rest); });
+  }
+  template <auto kHandler>
+  static void by(Service& service, const Header& frame) {
+    service.call(kHandler, frame);
+  }
+  static void checkPayload(const Header& frame, size_t bytes, bool more);
+
+  /// Serves a frame. A request is answered with what `work` returns, or why it cannot be; if another frame cannot be
+  /// served, the device fails.
+  template <class Work>
+  void reply(const Header& frame, Work work) {
+    try {
+      if constexpr (!std::is_void_v<decltype(work())>) {
+        const auto given = work();
+        answer(frame, orSuccess, &given, sizeof(given));
+      } else {
+        work();
+        if (frame.flags == kWantsAnswer) {
+          answer(frame, orSuccess, nullptr, 0);
+        }
+      }
+    } catch (const Refused& refused) {
+      const char* text = api::thread.description; // What orDriverError has been told.
+      if (frame.flags == kWantsAnswer) {
+        answer(frame, refused.error, text, strnlen(text, sizeof(Answer::data) - 1) + 1);
+      } else {
+        refuse(refused.error, text);
+      }
+    }
+  }
+
+  void onPing() {}
+  void onDelay(const DelayFrame& frame);
 
   // Streams (streams.cpp).
   sim::Stream& stream(uint32_t number);
@@ -91,15 +140,21 @@ class Service {
   void advance(uint32_t stream, uint64_t value);
   void onNudge(const StreamFrame& frame);
   void onQuit();
+  TimeAnswer onEventTime(const EventFrame& frame) { return {.ns = times_.get(frame.event)}; }
 
   // Memory (memory.cpp).
-  void onMalloc(const Header& frame);
+  AddressFrame onMalloc(const SizeFrame& frame) {
+    return {.address = reinterpret_cast<uint64_t>(device_.allocate(frame.size))};
+  }
   void onFree(const AddressFrame& frame);
-  void onMemInfo(const Header& frame);
+  MemInfoAnswer onMemInfo() { return {.free = device_.memory.free(), .total = device_.memory.total()}; }
   void onCopy(const CopyFrame& frame);
   void onFill(const FillFrame& frame);
   bool place(sim::Place& place, Where where, uint64_t at, uint64_t size);
   void onPeerMemory(const PeerMemoryFrame& frame);
+  void onPeerForget(const PeerFrame& frame) { peerAt(frame.device).memory.reset(); }
+  void onPeerEnable(const PeerFrame& frame) { device_.enablePeer(peerAt(frame.device)); }
+  void onPeerDisable(const PeerFrame& frame) { device_.disablePeer(peerAt(frame.device)); }
   void onPeerBlock(const PeerBlockFrame& frame);
   void onPin(const RangeFrame& frame);
   void onUnpin(const RangeFrame& frame);
@@ -108,8 +163,8 @@ class Service {
 
   // Kernels (kernels.cpp).
   void onModuleLoad(const Header& frame);
-  void onModuleKernel(const Header& frame);
-  void onLaunch(const Header& frame);
+  KernelAnswer onModuleKernel(const HandleFrame& frame, Rest name);
+  void onLaunch(const LaunchFrame& frame, Rest rest);
 
   const Descriptor& socket_;
   const std::vector<Descriptor> descriptors_; ///< Of channel, board, memory, pinned.
@@ -135,27 +190,5 @@ class Service {
 
 /// Answers the host's Hello and serves until the host is gone; the exit status.
 int serve(const Descriptor& socket);
-
-// Members that need their payload's type.
-
-template <class T>
-const T& Service::payloadOf(const Header& frame) const {
-  if (frame.payload != sizeof(T)) {
-    throw Garbled(
-        "frame " + std::to_string(frame.number) + " of kind " + std::to_string(frame.kind) + " has " +
-        std::to_string(frame.payload) + " bytes of payload; expected " + std::to_string(sizeof(T)));
-  }
-  return *reinterpret_cast<const T*>(&frame + 1);
-}
-
-template <class T>
-Service::Rest Service::restOf(const Header& frame) const {
-  if (frame.payload < sizeof(T)) {
-    throw Garbled(
-        "frame " + std::to_string(frame.number) + " of kind " + std::to_string(frame.kind) + " has " +
-        std::to_string(frame.payload) + " bytes of payload; expected at least " + std::to_string(sizeof(T)));
-  }
-  return {reinterpret_cast<const char*>(&frame + 1) + sizeof(T), frame.payload - sizeof(T)};
-}
 
 } // namespace openreg::process

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable
 
 import wire
 from device import Device, Stream
@@ -256,34 +257,28 @@ class Executor:
         pin = next((pin for begin, pin in pins if begin <= at and at + size <= begin + pin.size), None)
         return (self.pinned.address + at if pin else None), pin
 
-    def on_copy(self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int) -> None:
-        """Moves bytes."""
-        target, target_owner = self.place(to_where, to, size)
-        source, source_owner = self.place(from_where, from_, size)
-        if target is None or source is None:  # Freed since the host looked: a program that frees what it uses.
-            self.device.fail(Error.ILLEGAL_ADDRESS, f"a copy of {size} bytes leaves its memory")
+    def move(self, number: int, what: str, ends: list[tuple], change: Callable[..., object]) -> None:
+        """Has the stream change memory; `ends` are places, of which it holds what must not go away."""
+        if any(address is None for address, _ in ends):  # Freed since the host looked: by who still uses it.
+            self.device.fail(Error.ILLEGAL_ADDRESS, f"{what} leaves its memory")
             return
 
-        def work(_held: tuple = (target_owner, source_owner)) -> None:
+        def work() -> None:
             self.device.delay(self.device.copy_delay)
             if not self.device.dropping.is_set():
-                ctypes.memmove(target, source, size)
+                change(*(address for address, _ in ends))
 
         self.stream(number).submit(work)
+
+    def on_copy(self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int) -> None:
+        """Moves bytes."""
+        ends = [self.place(to_where, to, size), self.place(from_where, from_, size)]
+        self.move(number, f"a copy of {size} bytes", ends, lambda to, from_: ctypes.memmove(to, from_, size))
 
     def on_fill(self, number: int, value: int, address: int, size: int) -> None:
         """Writes one byte everywhere."""
-        target, owner = self.place(WHERE_DEVICE, address, size)
-        if target is None:
-            self.device.fail(Error.ILLEGAL_ADDRESS, f"a fill of {size} bytes leaves its memory")
-            return
-
-        def work(_held: object = owner) -> None:
-            self.device.delay(self.device.copy_delay)
-            if not self.device.dropping.is_set():
-                ctypes.memset(target, value, size)
-
-        self.stream(number).submit(work)
+        ends = [self.place(WHERE_DEVICE, address, size)]
+        self.move(number, f"a fill of {size} bytes", ends, lambda to: ctypes.memset(to, value, size))
 
     def on_pin(self, offset: int, size: int) -> None:
         """Copies may name these pages of the pinned range. The others cannot even be read here."""

@@ -40,6 +40,26 @@ enum class Kind : uint16_t {
   kCount = 25
 };
 
+/// What messages call a request; null for a kind that is posted.
+constexpr const char* requestName(Kind kind) {
+  switch (kind) {
+    case Kind::Ping:
+      return "Ping";
+    case Kind::Malloc:
+      return "Malloc";
+    case Kind::MemInfo:
+      return "MemInfo";
+    case Kind::ModuleLoad:
+      return "ModuleLoad";
+    case Kind::ModuleKernel:
+      return "ModuleKernel";
+    case Kind::EventTime:
+      return "EventTime";
+    default:
+      return nullptr;
+  }
+}
+
 struct StreamFrame {
   uint32_t stream = 0;
   int32_t priority = 0; ///< Of StreamCreate.

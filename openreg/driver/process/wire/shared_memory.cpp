@@ -15,12 +15,6 @@ namespace {
 }
 } // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) {
-    close(number_);
-  }
-}
-
 Descriptor createMemory(const char* name, size_t bytes) {
   Descriptor memory(memfd_create(name, MFD_CLOEXEC));
   if (!memory || ftruncate(memory.number(), static_cast<off_t>(bytes)) != 0) {

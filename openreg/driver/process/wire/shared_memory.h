@@ -8,25 +8,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/descriptor.h"
+
 namespace openreg::process {
-
-/// A file descriptor, closed with its owner.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_ = -1;
-};
 
 /// A copy of what another process may change at any time. What is checked of it is what is used: the compiler may not
 /// read the original again.
