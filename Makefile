@@ -18,7 +18,7 @@ NOT_SOURCES := -name __pycache__ -o -name lib -o -name '*.so' -o -name '.?*' -o 
 files = $(shell find $(addsuffix /.,$(1)) \( $(NOT_SOURCES) \) -prune -o \( -type $(or $(2),f) \) -print)
 
 # Of C++ the folders, too: adding or removing a file changes the libraries.
-LIBRARIES := $(call files,openreg/driver openreg/kernels openreg/csrc openreg/bindings,f -o -type d)
+LIBRARIES := $(call files,openreg/driver openreg/kernels openreg/csrc openreg/bindings examples/isolated-device/device_fallback,f -o -type d)
 PACKAGE := $(call files,openreg/torch_openreg)
 
 .PHONY: all

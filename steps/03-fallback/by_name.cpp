@@ -1,5 +1,5 @@
 // Operators that go to the CPU by name, in place of PyTorch's own choice.
-#include "fallback/cpu_fallback.h"
+#include "fallback/fallback.h"
 
 #include <torch/library.h>
 
@@ -12,8 +12,8 @@ namespace {
 // functional form goes to the CPU itself. These losses need it, not only for speed: their .out forms
 // resize, and would warn about it.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&cpuFallback>());
-  m.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&cpuFallback>());
+  m.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  m.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
 // LITERALINCLUDE END: FALLBACK OPERATOR
 

@@ -1,5 +1,5 @@
 // Operators that go to the CPU by name, in place of PyTorch's own choice.
-#include "fallback/cpu_fallback.h"
+#include "fallback/fallback.h"
 
 #include <torch/library.h>
 
@@ -11,7 +11,7 @@ namespace {
 // functional form goes to the CPU itself. This loss needs it, not only for speed: its .out form
 // resizes, and would warn about it.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&cpuFallback>());
+  m.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // Composite operators of PyTorch that read memory on the host: they go to the CPU by name.
-#include "fallback/cpu_fallback.h"
+#include "fallback/fallback.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/reshape.h>
@@ -31,7 +31,7 @@ constexpr const char* kHostReaders[] = {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const auto* name : kHostReaders) {
-    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&cpuFallback>());
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallback>());
   }
 }
 

@@ -1,8 +1,9 @@
-// What the fallback may serve, and a count of what it has served.
+// What the fallback may serve, who serves it, and a count of what was served.
 #include "fallback/policy.h"
 
 #include <c10/util/Exception.h>
 
+#include <map>
 #include <mutex>
 #include <unordered_set>
 
@@ -11,6 +12,7 @@ namespace {
 
 struct State {
   std::mutex mutex;
+  std::map<std::string, ServeFallback> modes = {{"raise", nullptr}}; // which serves nothing
   std::string mode = "cpu";
   int refusing = 0; // periods without fallback, of all threads
   std::unordered_set<c10::OperatorName> blocked;
@@ -32,10 +34,25 @@ c10::OperatorName parse(const std::string& op) {
   return {op.substr(0, dot), dot == std::string::npos ? "" : op.substr(dot + 1)};
 }
 
+/// "'cpu', 'raise'".
+std::string listed(const std::map<std::string, ServeFallback>& modes) {
+  std::string text;
+  for (const auto& [name, serve] : modes) {
+    text += (text.empty() ? "'" : ", '") + name + "'";
+  }
+  return text;
+}
+
 } // namespace
 
+FallbackMode::FallbackMode(const char* name, ServeFallback serve) {
+  auto& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.modes.insert_or_assign(name, serve);
+}
+
 // LITERALINCLUDE START: ADMIT FALLBACK
-std::string admitFallback(const c10::OperatorName& op) {
+ServeFallback admitFallback(const c10::OperatorName& op) {
   auto& s = state();
   std::unique_lock lock(s.mutex);
   const bool refused = s.refusing > 0 || s.mode == "raise";
@@ -43,13 +60,13 @@ std::string admitFallback(const c10::OperatorName& op) {
   if (!refused && !blocked) {
     ++s.counts[op];
   }
-  auto mode = s.mode;
+  const auto serve = s.modes.at(s.mode);
   lock.unlock(); // making an exception may take Python's GIL, and whoever holds that may wait for this lock
   TORCH_CHECK_NOT_IMPLEMENTED(
       !refused, "openreg: '", op, "' has no kernel for openreg, and falling back to the CPU is refused");
   TORCH_CHECK_NOT_IMPLEMENTED(
       !blocked, "openreg: '", op, "' has no kernel for openreg, and its fallback to the CPU is blocked");
-  return mode;
+  return serve;
 }
 // LITERALINCLUDE END: ADMIT FALLBACK
 
@@ -71,7 +88,12 @@ void resetFallbackCounts() {
 
 std::string setFallbackMode(std::string mode) {
   auto& s = state();
-  const std::lock_guard lock(s.mutex);
+  std::unique_lock lock(s.mutex);
+  if (!s.modes.contains(mode)) {
+    const auto known = listed(s.modes);
+    lock.unlock(); // as above
+    TORCH_CHECK_VALUE(false, "set_fallback: argument 'mode' is '", mode, "'; expected one of ", known);
+  }
   return std::exchange(s.mode, std::move(mode));
 }
 

@@ -1,7 +1,8 @@
-// What the fallback may serve, and a count of what it has served.
+// What the fallback may serve, who serves it, and a count of what was served.
 #pragma once
 
-#include <ATen/core/operator_name.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
 #include <c10/macros/Export.h>
 
 #include <cstdint>
@@ -10,15 +11,33 @@
 
 namespace openreg {
 
+// LITERALINCLUDE START: FALLBACK MODE
+/** @brief Serves a call of any operator: takes its arguments from the stack, and leaves its results there. */
+using ServeFallback = void (*)(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+/**
+ * @brief A mode of the fallback, made known by a static object. A library that is loaded later may have one, too; it
+ * stays loaded.
+ */
+class FallbackMode {
+ public:
+  /**
+   * @param name For setFallbackMode().
+   * @param serve Called by any thread, for each call that admitFallback() admits in this mode.
+   */
+  C10_EXPORT FallbackMode(const char* name, ServeFallback serve);
+};
+// LITERALINCLUDE END: FALLBACK MODE
+
 // LITERALINCLUDE START: FALLBACK POLICY
 /**
  * @brief Counts a call of an operator that has no kernel here, or refuses it.
  *
  * Any thread; settings and counts are the process's, because the backward pass runs in threads of the autograd engine.
- * @return Who is to serve it: the mode.
+ * @return Who serves the mode that is set.
  * @throws c10::NotImplementedError that names the operator, if it is blocked or all fallbacks are refused.
  */
-std::string admitFallback(const c10::OperatorName& op);
+ServeFallback admitFallback(const c10::OperatorName& op);
 
 /** @brief Calls served by the fallback since the start or the last reset, by operator ("aten::sin.out"). */
 C10_EXPORT std::unordered_map<std::string, int64_t> fallbackCounts();
@@ -26,7 +45,11 @@ C10_EXPORT std::unordered_map<std::string, int64_t> fallbackCounts();
 /** @brief Sets all counts to zero. */
 C10_EXPORT void resetFallbackCounts();
 
-/** @brief Chooses what serves fallbacks from now on; "raise" refuses them. @return The mode before. */
+/**
+ * @brief Chooses who serves fallbacks from now on: "cpu", "raise" for nobody, or any other FallbackMode.
+ * @return The mode before.
+ * @throws c10::ValueError that lists the modes there are.
+ */
 C10_EXPORT std::string setFallbackMode(std::string mode);
 
 /**

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+import torch
 
 from torch_openreg import _C
 
@@ -28,18 +31,22 @@ def set_fallback(mode: str) -> str:
     """Says what happens to an operator without a kernel, in all threads.
 
     Args:
-        mode: ``"cpu"`` serves it on the CPU, ``"device"`` lets the device compute it, which needs a driver with the
-            kernel "run_op", ``"raise"`` raises NotImplementedError with its name.
+        mode: ``"cpu"`` serves it on the CPU, ``"raise"`` raises NotImplementedError with its name. Another mode has a
+            library of its own, ``lib/libfallback_MODE.so`` in the package, which this loads.
 
     Returns:
         The mode before.
 
     Raises:
-        ValueError: If it is none of these.
+        ValueError: If there is no such mode. The text lists those there are, and names the library.
     """
-    if mode not in ("cpu", "device", "raise"):
-        raise ValueError(f"set_fallback: argument 'mode' is {mode!r}; expected 'cpu', 'device' or 'raise'")
-    return _C._set_fallback_mode(mode)
+    library = Path(_C.__file__).parent / "lib" / f"libfallback_{mode}.so"
+    if library.is_file():
+        torch.ops.load_library(library)
+    try:
+        return _C._set_fallback_mode(mode)
+    except ValueError as error:
+        raise ValueError(f"{error}, or a mode with a library of its own, {library}") from None
 
 
 @contextmanager

@@ -4,6 +4,7 @@
 #include <kernels/launch/dtype.h>
 
 #include <c10/core/ScalarType.h>
+#include <c10/macros/Export.h>
 
 #include <optional>
 
@@ -11,7 +12,7 @@ namespace openreg {
 
 // LITERALINCLUDE START: DTYPE
 /** @brief The type as device code knows it, or none: quantised and bit types, eight-bit floating point. */
-std::optional<kernels::DType> findKernelDType(c10::ScalarType type);
+C10_EXPORT std::optional<kernels::DType> findKernelDType(c10::ScalarType type);
 
 /**
  * @brief The type as device code knows it.
@@ -19,7 +20,7 @@ std::optional<kernels::DType> findKernelDType(c10::ScalarType type);
  * @param op Operator, for the message.
  * @throws c10::NotImplementedError if device code has no such type.
  */
-kernels::DType kernelDType(c10::ScalarType type, const char* op);
+C10_EXPORT kernels::DType kernelDType(c10::ScalarType type, const char* op);
 // LITERALINCLUDE END: DTYPE
 
 } // namespace openreg

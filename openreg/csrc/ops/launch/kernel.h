@@ -21,7 +21,7 @@ namespace openreg {
  * Kernels go by name and their arguments as plain bytes, so that a launch means the same to every driver: one in this
  * process, one in another, a real device. Any thread.
  */
-class Kernel {
+class C10_EXPORT Kernel {
  public:
   /** @param name Name in the module; must live as long as the object. */
   constexpr explicit Kernel(const char* name) : name_(name) {}

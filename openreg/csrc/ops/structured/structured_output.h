@@ -3,6 +3,7 @@
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
+#include <c10/macros/Export.h>
 
 #include <optional>
 
@@ -19,7 +20,7 @@ at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::
  * @brief Makes a given output fit: resizes it, with PyTorch's warning if it was not empty.
  * @throws c10::Error if it has another type or is on another device.
  */
-void resizeOutput(
+C10_EXPORT void resizeOutput(
     const at::Tensor& output, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 
 /** @brief Brings a result into a given output, which takes its sizes. @return The output. */

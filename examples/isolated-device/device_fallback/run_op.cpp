@@ -1,5 +1,5 @@
 // The kernel "run_op": an operator by name, computed by a device that knows them all.
-#include "fallback/run_op.h"
+#include "run_op.h"
 
 #include "ops/launch/kernel.h"
 

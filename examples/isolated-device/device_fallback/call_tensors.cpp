@@ -1,5 +1,5 @@
 // The tensors of a call, wherever they are among its arguments.
-#include "fallback/call_tensors.h"
+#include "call_tensors.h"
 
 #include "device/device.h"
 

@@ -1,7 +1,7 @@
 // The kernel "run_op": an operator by name, computed by a device that knows them all.
 #pragma once
 
-#include "fallback/call_text.h"
+#include "call_text.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/operator_name.h>

@@ -1,5 +1,5 @@
 // The call of an operator in bytes.
-#include "fallback/call_text.h"
+#include "call_text.h"
 
 #include "ops/launch/dtype.h"
 

@@ -1,9 +1,9 @@
-// Serving an operator on the device itself.
-#include "fallback/device_fallback.h"
+// The fallback's mode "device": the device computes an operator itself, if it knows all operators by name.
+#include "call_tensors.h"
+#include "run_op.h"
 
 #include "device/error.h"
-#include "fallback/call_tensors.h"
-#include "fallback/run_op.h"
+#include "fallback/policy.h"
 #include "ops/structured/structured_output.h"
 
 #include <ATen/native/TypeProperties.h>
@@ -260,8 +260,19 @@ class Call {
   at::Tensor answer_;
 };
 
-} // namespace
-
+// LITERALINCLUDE START: DEVICE FALLBACK
+/**
+ * @brief Serves any operator: the device computes it. This side says which operator and where the tensors are, and
+ * makes the results.
+ *
+ * What the results look like is found out on meta tensors, where the operator has a meta function; else the device
+ * computes first and keeps the results until there are tensors for them. Either way it computes once. Blocks until the
+ * device has caught up, so that an error of the operator is an error of this call.
+ * @param op Operator that was called.
+ * @param stack Its arguments; receives its results.
+ * @throws c10::NotImplementedError if the driver has no such kernel, or for arguments that cannot be described.
+ * @throws c10::Error of the device's type, with the operator, the device and the device's text.
+ */
 void deviceFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const at::AutoDispatchBelowADInplaceOrView below; // wherever we were called from
   const auto arguments = op.schema().arguments().size();
@@ -279,4 +290,8 @@ void deviceFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   }
 }
 
+const FallbackMode mode("device", deviceFallback);
+// LITERALINCLUDE END: DEVICE FALLBACK
+
+} // namespace
 } // namespace openreg
