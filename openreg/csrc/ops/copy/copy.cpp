@@ -1,18 +1,89 @@
-// copy_ between any two tensors of which at least one is on this device. PyTorch sends to, cpu, clone, contiguous and
-// copy_ itself here.
-#include "ops/copy/copy_device.h"
-#include "ops/copy/copy_host.h"
-#include "ops/copy/transfer.h"
+// copy_ between any two tensors of which at least one is on this device: which way it goes, and what a device does
+// itself. PyTorch sends to, cpu, clone, contiguous and copy_ itself here.
+#include "ops/copy/copy.h"
 
 #include "device/device.h"
+#include "device/error.h"
+#include "ops/launch/dtype.h"
+#include "ops/launch/elementwise.h"
+#include "ops/launch/kernel.h"
+#include "stream/handle.h"
+
+#include <kernels/copy/copy.h>
+#include <kernels/launch/pointers.h>
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
 
+#include <array>
+
 namespace openreg {
+
+// LITERALINCLUDE START: HAS COPY KERNEL
+bool hasCopyKernel(c10::DeviceIndex device) {
+  return kernel<"copy">.find(device) != nullptr;
+}
+// LITERALINCLUDE END: HAS COPY KERNEL
+
+// LITERALINCLUDE START: LAUNCH COPY
+void launchCopy(const at::Tensor& src, const at::Tensor& dst) {
+  const auto dims = static_cast<int>(dst.dim());
+  if (dims > kernels::kMaxDims) { // more than the arguments have room for
+    for (int64_t i = 0; i < dst.size(0); ++i) {
+      launchCopy(src.select(0, i), dst.select(0, i));
+    }
+    return;
+  }
+  kernels::CopyArgs args{};
+  args.dst = dst.mutable_data_ptr();
+  args.src = src.const_data_ptr();
+  args.elementSize = dst.element_size();
+  args.dims = dims;
+  for (int i = 0; i < dims; ++i) { // the contract counts in bytes, PyTorch in elements
+    args.sizes[i] = dst.size(i);
+    args.dstStrides[i] = dst.stride(i) * args.elementSize;
+    args.srcStrides[i] = src.stride(i) * args.elementSize;
+  }
+  const std::array pointers = {
+      kernels::stridedPointer(
+          offsetof(kernels::CopyArgs, dst), orAccessWrite, dims, args.sizes, args.dstStrides, args.elementSize),
+      kernels::stridedPointer(
+          offsetof(kernels::CopyArgs, src), orAccessRead, dims, args.sizes, args.srcStrides, args.elementSize),
+  };
+  launch(kernel<"copy">, dst.device().index(), args, pointers);
+}
+// LITERALINCLUDE END: LAUNCH COPY
+
 namespace {
+
+// LITERALINCLUDE START: CAST
+/// What changes the type of the elements, or what the conjugate and negative bits say about them.
+const KernelFamily& castFamily(const at::Tensor& src, const at::Tensor& dst) {
+  return src.is_conj() != dst.is_conj() ? kernelFamily<"conj">
+         : src.is_neg() != dst.is_neg() ? kernelFamily<"neg">
+                                        : kernelFamily<"cast">;
+}
+
+bool canCast(const at::Tensor& src, const at::Tensor& dst) {
+  const bool both = src.is_conj() != dst.is_conj() && src.is_neg() != dst.is_neg();
+  return !both && findKernelDType(dst.scalar_type()) &&
+         castFamily(src, dst).find(src.scalar_type(), dst.device().index()) != nullptr;
+}
+
+void launchCast(const at::Tensor& src, const at::Tensor& dst) {
+  const auto iter = at::TensorIteratorConfig()
+                        .add_output(dst)
+                        .add_const_input(src)
+                        .resize_outputs(false)
+                        .check_all_same_dtype(false)
+                        .set_check_mem_overlap(false) // copyDeviceToDevice has
+                        .build();
+  // The source's type holds all its values, so each is rounded once: when it is stored.
+  launchElementwise(castFamily(src, dst), iter, src.scalar_type());
+}
+// LITERALINCLUDE END: CAST
 
 // LITERALINCLUDE START: COPY DEVICE TO DEVICE
 void copyDeviceToDevice(const at::Tensor& src, const at::Tensor& dst) {
@@ -85,4 +156,25 @@ TORCH_LIBRARY_IMPL(aten, Negative, m) {
 // LITERALINCLUDE END: COPY LAZY BITS
 
 } // namespace
+
+// LITERALINCLUDE START: COPY ON DEVICE
+bool canCopyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
+  if (!sameBits(src, dst)) {
+    return canCast(src, dst);
+  }
+  return sameBytes(src, dst) || hasCopyKernel(dst.device().index());
+}
+
+void copyOnDevice(const at::Tensor& src, const at::Tensor& dst) {
+  if (!sameBits(src, dst)) {
+    return launchCast(src, dst);
+  }
+  if (!sameBytes(src, dst)) {
+    return launchCopy(src, dst);
+  }
+  const auto stream = currentStreamHandle(dst.device().index());
+  check(orMemcpyAsync(dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToDevice, stream));
+}
+// LITERALINCLUDE END: COPY ON DEVICE
+
 } // namespace openreg

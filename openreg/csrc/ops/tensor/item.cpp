@@ -1,5 +1,5 @@
 // item(): one element to the host. Every `if tensor:` and every printed number comes here.
-#include "ops/copy/copy_host.h"
+#include "ops/copy/copy.h"
 
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>

@@ -1,16 +1,14 @@
-// Copies between the host and a device.
-#include "ops/copy/transfer.h"
+// Copies between the host and a device, which return when the driver lets them.
+#include "ops/copy/copy.h"
 
 #include "device/error.h"
-#include "ops/copy/copy_device.h"
-#include "ops/copy/copy_host.h"
 #include "stream/handle.h"
 
 #include <ATen/core/Tensor.h>
 
 namespace openreg {
 
-// LITERALINCLUDE START: COPY HOST TO DEVICE
+// LITERALINCLUDE START: HOST TO DEVICE BYTES
 void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
   if (!sameBytes(src, dst)) {
     // What travels are dense bytes of dst's type: the CPU casts, broadcasts and resolves the bits.
@@ -31,9 +29,9 @@ void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBloc
   check((nonBlocking ? orMemcpyAsync : orMemcpyWithStream)(
       dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyHostToDevice, stream));
 }
-// LITERALINCLUDE END: COPY HOST TO DEVICE
+// LITERALINCLUDE END: HOST TO DEVICE BYTES
 
-// LITERALINCLUDE START: COPY DEVICE TO HOST
+// LITERALINCLUDE START: DEVICE TO HOST BYTES
 void copyDeviceToHost(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
   if (!sameBytes(src, dst)) {
     return intoHost(src, dst);
@@ -42,6 +40,6 @@ void copyDeviceToHost(const at::Tensor& src, const at::Tensor& dst, bool nonBloc
   check((nonBlocking ? orMemcpyAsync : orMemcpyWithStream)(
       dst.mutable_data_ptr(), src.const_data_ptr(), dst.nbytes(), orMemcpyDeviceToHost, stream));
 }
-// LITERALINCLUDE END: COPY DEVICE TO HOST
+// LITERALINCLUDE END: DEVICE TO HOST BYTES
 
 } // namespace openreg

@@ -1,8 +1,7 @@
 // Copies within a device, as far as moving bytes goes.
-#include "ops/copy/copy_device.h"
+#include "ops/copy/copy.h"
 
 #include "device/error.h"
-#include "ops/copy/copy_kernel.h"
 #include "stream/handle.h"
 
 namespace openreg {
