@@ -70,9 +70,9 @@ def test_a_mode_without_its_library_is_refused_with_the_modes_there_are(
         print(torch.openreg.set_fallback("raise"))
     """)
     missing, broken, mode = said.splitlines()
-    assert missing == (
-        "ValueError: set_fallback: argument 'mode' is 'device'; expected one of 'cpu', 'raise', "
-        f"or a mode with a library of its own, {library}"
+    assert missing == "ValueError: " + (
+        "set_fallback: argument 'mode' is 'device'; expected one of 'cpu', 'raise', or a mode with a library "
+        f"of its own, {library}"
     )
     assert broken == f"OSError: Could not load this library: {library.with_name('libfallback_broken.so')}"
     assert mode == "cpu"

@@ -3,6 +3,7 @@
 
 #include "device/device.h"
 #include "device/error.h"
+#include "device/guard.h"
 #include "device/reset.h"
 #include "memory/allocator.h"
 #include "memory/lives.h"
@@ -73,20 +74,7 @@ class CachingAllocator final : public c10::DeviceAllocator {
     openreg::emptyCache();
   }
 
-  void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
-    TORCH_CHECK_VALUE(
-        stream.device_type() == kDeviceType, "record_stream: argument 'stream' is a stream of ", stream.device(),
-        "; expected one of openreg");
-    if (data.get() != nullptr && is_simple_data_ptr(data)) {
-      auto* block = static_cast<Block*>(data.get_context());
-      const auto device = data.device().index();
-      TORCH_CHECK(
-          &block->pool->memory == &devices()[static_cast<size_t>(device)].now(),
-          "record_stream: argument 'self' is memory of ", data.device(), " from before reset_device(",
-          static_cast<int>(device), "); expected memory that was allocated after it");
-      block->pool->memory.recordStream(block, streamHandle(stream), stream.device_index());
-    }
-  }
+  void recordStream(const c10::DataPtr& data, c10::Stream stream) override { openreg::recordStream(data, stream); }
 
   DeviceStats getDeviceStats(c10::DeviceIndex device) override {
     auto stats = memoryOf(device).stats();
@@ -126,9 +114,27 @@ c10::Allocator* allocator() {
   return &instance();
 }
 
+// LITERALINCLUDE START: RECORD DATA
 void recordStream(const c10::DataPtr& data, c10::Stream stream) {
-  instance().recordStream(data, stream);
+  TORCH_CHECK_VALUE(
+      stream.device_type() == kDeviceType, "record_stream: argument 'stream' is a stream of ", stream.device(),
+      "; expected one of openreg");
+  if (data.get() == nullptr || !instance().is_simple_data_ptr(data)) {
+    return;
+  }
+  auto* block = static_cast<Block*>(data.get_context());
+  const auto device = data.device().index();
+  TORCH_CHECK(
+      &block->pool->memory == &devices()[static_cast<size_t>(device)].now(),
+      "record_stream: argument 'self' is memory of ", data.device(), " from before reset_device(",
+      static_cast<int>(device), "); expected memory that was allocated after it");
+  block->pool->memory.recordStream(block, streamHandle(stream), stream.device_index());
 }
+
+void Guard::recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& stream) const {
+  recordStream(data, stream);
+}
+// LITERALINCLUDE END: RECORD DATA
 
 void setMemoryFraction(double fraction, c10::DeviceIndex device) {
   TORCH_CHECK_VALUE(

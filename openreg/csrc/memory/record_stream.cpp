@@ -9,12 +9,8 @@ namespace {
 
 // LITERALINCLUDE START: RECORD STREAM KERNEL
 // The fallback can't help: the CPU has no streams, hence no kernel for it.
-void recordTensor(at::Tensor& self, at::Stream stream) {
-  recordStream(self.storage().data_ptr(), stream);
-}
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("record_stream", recordTensor);
+  m.impl("record_stream", [](at::Tensor& self, at::Stream stream) { recordStream(self.storage().data_ptr(), stream); });
 }
 // LITERALINCLUDE END: RECORD STREAM KERNEL
 
