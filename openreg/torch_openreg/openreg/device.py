@@ -180,10 +180,10 @@ def synchronize(device: torch.device | str | int | None = None) -> None:
 def reset_device(device: torch.device | str | int) -> None:
     """Returns a device to its first state, as after an error that every call repeats. Releases the GIL.
 
-    Waits until the device's running kernel has ended, drops what is queued, and frees all its memory. What was made
-    before is worth nothing after: using a tensor, a stream or an event raises an error that says so, and letting go of
-    one is no error. The default stream is every thread's current one again. Random generators, pinned memory, the
-    limit of memory and the other devices stay as they are.
+    Waits until the device's running kernel has ended, drops what is queued, and frees all its memory. Afterwards a
+    tensor, a stream or an event from before raises an error that says so when you use it; you may delete it as usual.
+    The default stream is every thread's current one again. Random generators, pinned memory, the limit of memory and
+    the other devices stay as they are.
 
     Other threads should not be using the device. If one is, its calls may raise.
 
