@@ -31,6 +31,15 @@ class DeviceBase {
     return failure.check();
   }
 
+  // Whether its kernels may be given memory of `peer`. Enabling and disabling are false if it is so already.
+  bool canAccess(const DeviceBase& peer) const { return (peers_.load(std::memory_order_acquire) & peer.bit()) != 0; }
+  bool canAccessAny() const { return peers_.load(std::memory_order_relaxed) != 0; }
+  bool enablePeer(const DeviceBase& peer) { return (peers_.fetch_or(peer.bit()) & peer.bit()) == 0; }
+  bool disablePeer(const DeviceBase& peer) { return (peers_.fetch_and(~peer.bit()) & peer.bit()) != 0; }
+
+  /// In a word with one bit for each device, its own.
+  uint32_t bit() const { return 1u << index; }
+
   /// Whether `handle` is the default stream's.
   bool isDefault(uint64_t handle) const { return default_.load(std::memory_order_acquire) == handle; }
 
@@ -51,6 +60,7 @@ class DeviceBase {
   }
 
   std::atomic<bool> active_{false};
+  std::atomic<uint32_t> peers_{0}; ///< A bit for each device whose memory kernels of this one may be given.
 
  private:
   std::atomic<uint64_t> default_{0}; ///< After a reset it names nothing.

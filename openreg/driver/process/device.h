@@ -37,8 +37,7 @@ class Device : public DeviceBase {
   bool release(const void* ptr); ///< False if nothing starts there (any more).
   void info(size_t* free, size_t* total);
 
-  // Whether its kernels may be given memory of `peer`. Enabling and disabling are false if it is so already.
-  bool canAccess(const Device& peer) const;
+  // See DeviceBase; these tell the executor, too.
   bool enablePeer(const Device& peer);
   bool disablePeer(const Device& peer);
 

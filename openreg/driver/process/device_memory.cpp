@@ -46,10 +46,6 @@ void Device::info(size_t* free, size_t* total) {
   *total = answer.total;
 }
 
-bool Device::canAccess(const Device& peer) const {
-  return host_.peers.canAccess(*this, peer);
-}
-
 bool Device::enablePeer(const Device& peer) {
   return host_.peers.enable(*this, peer);
 }

@@ -7,10 +7,6 @@ namespace openreg::process {
 
 namespace {
 
-uint32_t bit(const Device& device) {
-  return 1u << device.index;
-}
-
 template <class Payload>
 void tell(Device& device, Kind kind, const Payload& payload) {
   if (const auto executor = device.running()) {
@@ -20,13 +16,9 @@ void tell(Device& device, Kind kind, const Payload& payload) {
 
 } // namespace
 
-bool Peers::canAccess(const Device& device, const Device& peer) const {
-  return (allowed_[device.index].load() & bit(peer)) != 0;
-}
-
 bool Peers::enable(Device& device, const Device& peer) {
   const std::lock_guard lock(mutex_);
-  const bool changed = (allowed_[device.index].fetch_or(bit(peer)) & bit(peer)) == 0;
+  const bool changed = device.DeviceBase::enablePeer(peer);
   if (changed) {
     tell(device, Kind::PeerEnable, PeerFrame{.device = peer.index});
   }
@@ -35,7 +27,7 @@ bool Peers::enable(Device& device, const Device& peer) {
 
 bool Peers::disable(Device& device, const Device& peer) {
   const std::lock_guard lock(mutex_);
-  const bool changed = (allowed_[device.index].fetch_and(~bit(peer)) & bit(peer)) != 0;
+  const bool changed = device.DeviceBase::disablePeer(peer);
   if (changed) {
     tell(device, Kind::PeerDisable, PeerFrame{.device = peer.index});
   }
@@ -44,14 +36,14 @@ bool Peers::disable(Device& device, const Device& peer) {
 
 void Peers::greet(const Device& device, Executor& executor) {
   for (const auto& peer : host().devices) {
-    if (canAccess(device, *peer)) {
+    if (device.canAccess(*peer)) {
       executor.post(Kind::PeerEnable, {pieceOf(PeerFrame{.device = peer->index})});
     }
   }
 }
 
 bool Peers::introduce(Device& device, Device& peer) {
-  if ((knownBy_[peer.index].load(std::memory_order_acquire) & bit(device)) != 0) {
+  if ((knownBy_[peer.index].load(std::memory_order_acquire) & device.bit()) != 0) {
     return true;
   }
   const auto executor = device.executor(); // Started if need be, before our lock.
@@ -60,7 +52,7 @@ bool Peers::introduce(Device& device, Device& peer) {
   if (device.running() != executor || memory < 0) {
     return false; // One of them is being reset.
   }
-  if ((knownBy_[peer.index].load() & bit(device)) != 0) {
+  if ((knownBy_[peer.index].load() & device.bit()) != 0) {
     return true;
   }
   executor->grant(peer.index, memory);
@@ -76,7 +68,7 @@ bool Peers::introduce(Device& device, Device& peer) {
         Kind::PeerBlock,
         {pieceOf(PeerBlockFrame{.device = peer.index, .address = reinterpret_cast<uint64_t>(base), .size = size})});
   });
-  knownBy_[peer.index].fetch_or(bit(device)); // Only now: who finds it set posts work that needs those frames.
+  knownBy_[peer.index].fetch_or(device.bit()); // Only now: who finds it set posts work that needs those frames.
   return true;
 }
 
@@ -85,7 +77,7 @@ void Peers::announce(Device& device, const void* address, size_t size) {
       mutex_); // Even if nobody knows the device yet: introduce() may just be listing its blocks.
   const uint32_t who = knownBy_[device.index].load();
   for (const auto& peer : host().devices) {
-    if ((who & bit(*peer)) != 0) {
+    if ((who & peer->bit()) != 0) {
       tell(
           *peer, Kind::PeerBlock,
           PeerBlockFrame{.device = device.index, .address = reinterpret_cast<uint64_t>(address), .size = size});
@@ -95,13 +87,13 @@ void Peers::announce(Device& device, const void* address, size_t size) {
 
 void Peers::forget(Device& device) {
   const std::lock_guard lock(mutex_);
-  allowed_[device.index].store(0);
   for (const auto& peer : host().devices) {
-    knownBy_[peer->index].fetch_and(~bit(device)); // Its executor goes, and with it all it knew.
-    if ((allowed_[peer->index].fetch_and(~bit(device)) & bit(device)) != 0) {
+    knownBy_[peer->index].fetch_and(~device.bit()); // Its executor goes, and with it all it knew.
+    device.DeviceBase::disablePeer(*peer);
+    if (peer->DeviceBase::disablePeer(device)) {
       tell(*peer, Kind::PeerDisable, PeerFrame{.device = device.index});
     }
-    if ((knownBy_[device.index].load() & bit(*peer)) != 0) {
+    if ((knownBy_[device.index].load() & peer->bit()) != 0) {
       tell(*peer, Kind::PeerForget, PeerFrame{.device = device.index});
     }
   }

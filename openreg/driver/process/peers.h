@@ -17,9 +17,8 @@ class Executor;
 /// nothing. Lock order: this one's mutex before a device's.
 class Peers {
  public:
-  // Whether kernels of `device` may be given memory of `peer`.
-  bool canAccess(const Device& device, const Device& peer) const;
-  bool enable(Device& device, const Device& peer); ///< False if it is so already; disable likewise.
+  // Whether kernels of `device` may be given memory of `peer`, from now on. False if it is so already.
+  bool enable(Device& device, const Device& peer);
   bool disable(Device& device, const Device& peer);
 
   /// Sees to it that `device` knows the memory of `peer`. False if one of them is being reset.
@@ -36,7 +35,6 @@ class Peers {
 
  private:
   std::mutex mutex_;
-  std::atomic<uint32_t> allowed_[kMaxDevices]{}; ///< One bit for each peer.
   std::atomic<uint32_t> knownBy_[kMaxDevices]{}; ///< One bit for each device that knows this one's memory.
 };
 

@@ -25,7 +25,7 @@ size_t introducePeers(
     if (pointers[i].extent == 0 || device.memory.covers(first)) {
       continue;
     }
-    if (Device* peer = host().deviceOf(first); peer != nullptr && host().peers.canAccess(device, *peer)) {
+    if (Device* peer = host().deviceOf(first); peer != nullptr && device.canAccess(*peer)) {
       host().peers.introduce(device, *peer);
       if (std::find(found.begin(), found.begin() + foundCount, peer) == found.begin() + foundCount) {
         found[foundCount++] = peer;

@@ -98,16 +98,6 @@ void Device::delay(int64_t ns) {
   }
 }
 
-bool Device::enablePeer(const Device& peer) {
-  const uint32_t bit = 1u << peer.index;
-  return (peers_.fetch_or(bit) & bit) == 0;
-}
-
-bool Device::disablePeer(const Device& peer) {
-  const uint32_t bit = 1u << peer.index;
-  return (peers_.fetch_and(~bit) & bit) != 0;
-}
-
 void Device::reset() {
   const std::lock_guard resetting(resetMutex_);
   Simulator& all = simulator();
@@ -133,7 +123,7 @@ void Device::reset() {
   memory.reset();
   peers_.store(0);
   for (auto& other : all.devices) {
-    other->dropPeer(*this);
+    other->disablePeer(*this);
   }
   active_.store(false, std::memory_order_release);
   failure.clear();

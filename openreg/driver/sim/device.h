@@ -66,17 +66,8 @@ class Device : public DeviceBase {
 
   void reset();
 
-  // Peer access.
-  bool canAccessAny() const { return peers_.load(std::memory_order_relaxed) != 0; }
-  bool canAccess(const Device& peer) const { return (peers_.load(std::memory_order_acquire) >> peer.index & 1) != 0; }
-  bool enablePeer(const Device& peer);
-  bool disablePeer(const Device& peer);
-  void dropPeer(const Device& peer) { peers_.fetch_and(~(1u << peer.index)); }
-
  private:
   void releaseWaiters();
-
-  std::atomic<uint32_t> peers_{0}; ///< One bit for each device whose memory kernels of this one may be given.
 
   Visitors<Point> visitors_;
   std::mutex resetMutex_;        ///< One reset at a time.
