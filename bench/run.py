@@ -1,4 +1,4 @@
-"""Runs all benchmarks, prints a table and writes build/bench.json.
+"""Runs all benchmarks, prints a table and writes build/bench.json and docs/speed.json.
 
 Figures of a busy machine say little: the table begins with what the machine had left, and the CPU's own figure stands
 beside each of PyTorch's. Behind them stands what the figure is to reach; nothing fails if it doesn't.
@@ -89,6 +89,7 @@ def main() -> None:
     figures += measure("pinned", sys.executable, ROOT / "bench" / "pinned_bench.py")
     figures += measure("memory", sys.executable, ROOT / "bench" / "memory_bench.py")
     figures += measure("process", sys.executable, ROOT / "bench" / "process_bench.py", program)
+    figures += measure("operators", sys.executable, ROOT / "bench" / "operator_sweep.py")
     cores = {"cores": os.cpu_count(), "effective before": round(before, 2), "effective after": None}
     cores["effective after"] = round(effective_parallelism(), 2)
     print(f"\n{cores['cores']} cores, effectively {before:.2f} before and {cores['effective after']:.2f} after\n")

@@ -66,7 +66,9 @@ copybutton_prompt_is_regexp = True
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["openreg.css"]
-html_js_files = [(script, {"defer": "defer"}) for script in ("openreg.js", "errors.js", "coverage.js", "ladder.js")]
+html_js_files = [
+    (script, {"defer": "defer"}) for script in ("openreg.js", "errors.js", "coverage.js", "speed.js", "ladder.js")
+]
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_copy_source = False

@@ -95,7 +95,8 @@ def _integers(name: str, count: int | None, profile: Profile) -> list[int]:
     return [fixed.get(name, profile.integer)] * (count or (max(len(shape) - 2, 1) if name in fixed else 1))
 
 
-def _value(argument: Any, kind: str, profile: Profile) -> Any:
+def value_by_rule(argument: Any, kind: str, profile: Profile) -> Any:
+    """What the rules give an argument of a type, which is the argument's own or what it is a list of."""
     name = argument.name
     listed = re.fullmatch(r"List\[(.*)\]", kind)
     if listed:
@@ -105,7 +106,7 @@ def _value(argument: Any, kind: str, profile: Profile) -> Any:
         if item in ("Tensor", "Optional[Tensor]"):
             count = len(profile.shape) if name == "indices" else 2
             return [_tensor(name, profile)] * (1 if item != "Tensor" else count)
-        return [_value(argument, item, profile)] * (argument.N or 2)
+        return [value_by_rule(argument, item, profile)] * (argument.N or 2)
     made: dict[str, Callable[[], Any]] = {
         "Tensor": lambda: _tensor(name, profile),
         "int": lambda: _INTEGERS.get(name, profile.integer),
@@ -177,7 +178,7 @@ def candidates(schema: torch._C.FunctionSchema, optionals: str) -> Iterator[dict
                 elif inner:
                     made[name] = None
                 else:
-                    made[name] = _value(argument, kind, profile)
+                    made[name] = value_by_rule(argument, kind, profile)
             key = repr(made)
             if key not in given:
                 given.add(key)

@@ -139,7 +139,8 @@ def ulps(actual: torch.Tensor, exact: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "low", "high"), [("exp", -87, 88), ("log", 1e-38, 1e38), ("tanh", -12, 12), ("erf", -6, 6)]
+    ("name", "low", "high"),
+    [("exp", -87, 88), ("log", 1e-38, 1e38), ("tanh", -12, 12), ("erf", -6, 6), ("erfinv", -1, 1)],
 )
 def test_functions_of_floats_err_by_four_units_in_the_last_place_at_most(
     device: str, name: str, low: float, high: float
@@ -153,11 +154,11 @@ def test_functions_of_floats_err_by_four_units_in_the_last_place_at_most(
 
 def test_functions_of_floats_keep_what_is_special(device: str) -> None:
     x = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1.0, 89.0, -104.0, 3.4e38])
-    for function in (torch.exp, torch.log, torch.tanh, torch.erf, torch.sigmoid):
+    for function in (torch.exp, torch.log, torch.tanh, torch.erf, torch.sigmoid, torch.erfinv):
         torch.testing.assert_close(function(x.to(device)).cpu(), function(x), equal_nan=True)
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "sin", "tanh", "erf", "sigmoid", "log1p"])
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "tanh", "erf", "sigmoid", "log1p", "erfinv"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_result_does_not_depend_on_where_in_the_tensor_it_is(device: str, name: str, dtype: torch.dtype) -> None:
     x = torch.rand(1003, dtype=dtype, generator=torch.Generator().manual_seed(3)).to(device)

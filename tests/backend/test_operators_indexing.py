@@ -262,6 +262,19 @@ def test_sorting_keeps_the_order_of_equal_elements(device: str, dtype: torch.dty
         same(device, lambda x, dim=dim: x.sort(dim=dim, descending=descending, stable=True), values(dtype, *shape))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32, torch.int64, torch.float64], ids=str)
+@pytest.mark.parametrize("descending", [False, True])
+def test_long_rows_are_sorted_by_all_digits(device: str, dtype: torch.dtype, descending: bool) -> None:
+    generator = torch.Generator().manual_seed(1)
+    if dtype.is_floating_point:
+        x = (torch.randn(2, 40_000, generator=generator) * 1e3).to(dtype)
+        x[:, ::1000] = math.nan
+    else:
+        limits = torch.iinfo(dtype)
+        x = torch.randint(limits.min, limits.max, (2, 40_000), generator=generator, dtype=dtype)
+    same(device, lambda x: x.sort(stable=True, descending=descending), x)
+
+
 def test_the_order_of_special_numbers(device: str) -> None:
     x = torch.tensor([math.nan, -0.0, math.inf, 0.0, -math.inf, 1e-45, math.nan, -1.0])
     for both in (x, x.double(), x.half(), x.repeat(100)):
@@ -273,6 +286,17 @@ def test_the_order_of_special_numbers(device: str) -> None:
     same(device, lambda x: x.to(torch.uint64).sort(stable=True), wide)
     smallest = torch.tensor([2**62, -(2**63), -1, 2**63 - 1])
     same(device, lambda x: x.sort(), smallest)
+
+
+def test_tensors_are_put_together_along_any_dimension_of_any_output(device: str) -> None:
+    x, y = values(torch.float32, 4, 5, 6), values(torch.float32, 4, 5, 6).transpose(0, 1)
+    for dim in (0, 1, 2):
+        same(device, lambda x, y, dim=dim: torch.cat([x, y.transpose(0, 1), x.flip(dim)], dim), x, y)
+        same(device, lambda x, dim=dim: torch.cat([x, x.double(), x.narrow(dim, 0, 0), -x], dim), x)
+        want = torch.cat([x, x], dim)
+        out = torch.empty(want.mT.shape, device=device).mT
+        torch.cat([x.to(device), x.to(device)], dim, out=out)
+        assert torch.equal(out.cpu(), want)
 
 
 def test_the_same_elements_of_all_that_are_equal_are_chosen(device: str) -> None:

@@ -12,6 +12,7 @@ A module for each concern:
     timeline    what ran when, drawn from the file that a measurement wrote
     describe    what search engines show of a page
     coverage    how each operator is served, from the dispatcher's tables
+    speed       how fast each operator is, from the file that the sweep wrote
     wire        the wire of the driver `process`, from its headers
     order       previous and next, without the pages beside the ladder
     mutants     the seeded bugs, and the test that finds each
@@ -36,6 +37,7 @@ from . import (
     order,
     pictures,
     reference,
+    speed,
     steps,
     stubs,
     timeline,
@@ -52,7 +54,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("openreg_root", str(_REPOSITORY), "env", types=frozenset({str}))
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
-    shown = (code, transcript, errors, exercise, steps, stubs, files, mutants, pictures, timeline, coverage, wire)
-    for module in (*shown, reference, order, describe):
+    shown = (code, transcript, errors, exercise, steps, stubs, files, mutants, pictures, timeline, coverage, speed)
+    for module in (*shown, wire, reference, order, describe):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,6 +6,7 @@
 
 #include "kernels/launch/registry.h"
 #include "kernels/loop/element.h"
+#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
@@ -31,15 +32,26 @@ void fillRows(void* state, int64_t begin, int64_t end) {
   }
 }
 
-/// A contiguous array, over elements.
+template <class T>
+OPENREG_MULTIVERSION void repeat(char* dst, T value, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(dst + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+  }
+}
+
+/// A contiguous array, over elements. Zeros and other values of one byte only are the C library's job.
 template <class T>
 void fillRun(void* state, int64_t begin, int64_t end) {
   const auto& fill = *static_cast<const Fill*>(state);
-  T value;
-  std::memcpy(&value, fill.value, sizeof(T));
-  for (int64_t i = begin; i < end; ++i) {
-    std::memcpy(fill.dst + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+  char* dst = fill.dst + begin * static_cast<int64_t>(sizeof(T));
+  const unsigned char* value = fill.value;
+  if (std::all_of(value, value + sizeof(T), [value](unsigned char byte) { return byte == value[0]; })) {
+    std::memset(dst, value[0], static_cast<size_t>(end - begin) * sizeof(T));
+    return;
   }
+  T element;
+  std::memcpy(&element, value, sizeof(T));
+  repeat(dst, element, end - begin);
 }
 
 struct FillKernel {

@@ -46,6 +46,9 @@ class Taps {
   const Tap<C>* begin(int64_t at) const { return taps_.data() + first_[static_cast<size_t>(at)]; }
   const Tap<C>* end(int64_t at) const { return begin(at + 1); }
 
+  /// Whether each element has one neighbour.
+  bool single() const { return static_cast<int64_t>(taps_.size()) == result_; }
+
  private:
   /// Elements of the image for one of the result.
   template <class T>
@@ -156,21 +159,33 @@ class Taps {
   std::vector<int64_t> first_; ///< Where in `taps_` each element's start.
 };
 
+/// Calls `use(result, image, weight)` for each pair of elements of a row of the result and a row of the image.
+template <class C, class Use>
+void forEachPairOfRows(const Taps<C>& taps, int64_t count, int64_t to, int64_t from, C weight, Use use) {
+  if (taps.single()) { // as of all that takes the nearest: a loop in which nothing is looked up
+    const Tap<C>* tap = taps.begin(0);
+    for (int64_t w = 0; w < count; ++w) {
+      use(to + w, from + tap[w].at, weight * tap[w].weight);
+    }
+    return;
+  }
+  for (int64_t w = 0; w < count; ++w) {
+    for (const auto* tap = taps.begin(w); tap != taps.end(w); ++tap) {
+      use(to + w, from + tap->at, weight * tap->weight);
+    }
+  }
+}
+
 /// Calls `use(result, image, weight)` for each pair of elements of a plane that have to do with each other.
 template <class C, class Use>
 void forEachPair(const UpsampleArgs& args, const Taps<C> (&taps)[3], Use use) {
   int64_t to = 0;
   for (int64_t d = 0; d < args.resultSize[0]; ++d) {
-    for (int64_t h = 0; h < args.resultSize[1]; ++h) {
-      for (int64_t w = 0; w < args.resultSize[2]; ++w, ++to) {
-        for (const auto* depth = taps[0].begin(d); depth != taps[0].end(d); ++depth) {
-          for (const auto* height = taps[1].begin(h); height != taps[1].end(h); ++height) {
-            const int64_t row = (depth->at * args.imageSize[1] + height->at) * args.imageSize[2];
-            const C weight = depth->weight * height->weight;
-            for (const auto* width = taps[2].begin(w); width != taps[2].end(w); ++width) {
-              use(to, row + width->at, weight * width->weight);
-            }
-          }
+    for (int64_t h = 0; h < args.resultSize[1]; ++h, to += args.resultSize[2]) {
+      for (const auto* depth = taps[0].begin(d); depth != taps[0].end(d); ++depth) {
+        for (const auto* height = taps[1].begin(h); height != taps[1].end(h); ++height) {
+          const int64_t from = (depth->at * args.imageSize[1] + height->at) * args.imageSize[2];
+          forEachPairOfRows(taps[2], args.resultSize[2], to, from, depth->weight * height->weight, use);
         }
       }
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 // glibc has these for whole vectors, too, in libmvec, but tells gcc so only where -ffast-math is on. The vector forms
 // are within 4 units in the last place: sourceware.org/glibc/wiki/libmvec
@@ -53,6 +54,29 @@ namespace openreg::kernels::math {
 template <class T>
 T sigmoid(T x) {
   return T(1) / (T(1) + std::exp(-x));
+}
+
+/// Where erf is `x`, within a few units in the last place of a float. After M. Giles, "Approximating the erfinv
+/// function": a polynomial in the middle and one for the ends, of which the vectoriser computes both.
+inline float inverseErfOfFloat(float x) {
+  const float logarithm = -std::log((1.0F - x) * (1.0F + x));
+  const float middle = logarithm - 2.5F;
+  float inner = 2.81022636e-08F;
+  for (const float next :
+       {3.43273939e-07F, -3.5233877e-06F, -4.39150654e-06F, 0.00021858087F, -0.00125372503F, -0.00417768164F,
+        0.246640727F, 1.50140941F}) {
+    inner = next + inner * middle;
+  }
+  const float end = std::sqrt(logarithm) - 3.0F;
+  float outer = -0.000200214257F;
+  for (const float next :
+       {0.000100950558F, 0.00134934322F, -0.00367342844F, 0.00573950773F, -0.0076224613F, 0.00943887047F, 1.00167406F,
+        2.83297682F}) {
+    outer = next + outer * end;
+  }
+  // At 1 and -1 the logarithm is infinite, and so has the result to be; beyond them and of NaN it is NaN.
+  const float inside = (logarithm < 5.0F ? inner : outer) * x;
+  return std::fabs(x) == 1.0F ? x * std::numeric_limits<float>::infinity() : inside;
 }
 
 } // namespace openreg::kernels::math

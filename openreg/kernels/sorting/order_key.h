@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "kernels/loop/block.h"
 #include "kernels/loop/functor.h"
@@ -22,6 +23,16 @@ constexpr uint64_t orderKey(double value) {
   }
   const auto bits = std::bit_cast<uint64_t>(value == 0 ? 0.0 : value);
   return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
+}
+
+/// The same in half the room, for types of at most 32 bits.
+constexpr uint32_t shortOrderKey(float value) {
+  if (value != value) {
+    return ~uint32_t{0};
+  }
+  constexpr uint32_t kSign = uint32_t{1} << 31;
+  const auto bits = std::bit_cast<uint32_t>(value == 0 ? 0.0F : value);
+  return (bits & kSign) != 0 ? ~bits : bits | kSign;
 }
 
 /// The key of a NaN; no number of a floating-point type has it.
@@ -50,6 +61,29 @@ inline void loadKeys(DType dtype, const char* from, int64_t stride, int64_t coun
       load(dtype, first, stride, run, block);
       for (int64_t i = 0; i < run; ++i) {
         keys[at + i] = orderKey(block[i]);
+      }
+    }
+  }
+}
+
+/// Reads `count` contiguous elements of a type of at most 32 bits as short keys; calls `use(i, key)` for each.
+template <class Use>
+void forEachShortKey(DType dtype, const char* from, int64_t count, Use use) {
+  const int64_t size = elementSize(dtype);
+  const int64_t least = dtype == DType::UInt32 ? 0 : std::numeric_limits<int32_t>::min();
+  for (int64_t at = 0; at < count; at += kBlock) {
+    const int64_t run = std::min(kBlock, count - at);
+    if (isFloating(dtype)) {
+      float block[kBlock];
+      load(dtype, from + at * size, size, run, block);
+      for (int64_t i = 0; i < run; ++i) {
+        use(at + i, shortOrderKey(block[i]));
+      }
+    } else {
+      int64_t block[kBlock];
+      load(dtype, from + at * size, size, run, block);
+      for (int64_t i = 0; i < run; ++i) {
+        use(at + i, static_cast<uint32_t>(block[i] - least));
       }
     }
   }

@@ -21,17 +21,30 @@ struct Place {
   friend bool operator<(const Place& a, const Place& b) { return a.key != b.key ? a.key < b.key : a.index < b.index; }
 };
 
+/// The same in half the room: for types of at most 32 bits, in rows that such numbers count.
+struct ShortPlace {
+  uint32_t key;
+  uint32_t index;
+};
+
 /// Which of equal elements are found is left open where this is used: then the standard library chooses those that it
 /// chooses in PyTorch's kernels for the CPU.
 inline bool lessByKey(const Place& a, const Place& b) {
   return a.key < b.key;
 }
 
+/// One thread's memory for rows of short keys.
+struct ShortRows {
+  std::vector<ShortPlace> places;
+  std::vector<ShortPlace> other; ///< Room for sorting.
+};
+
 /// One thread's memory for rows.
 struct Rows {
   std::vector<uint64_t> keys;
   std::vector<Place> places;
   std::vector<Place> other; ///< Room for sorting.
+  ShortRows inShort;
 
   void load(const SortArgs& args, int64_t row) {
     const int64_t size = elementSize(args.dtype);
@@ -62,18 +75,18 @@ void forEachRow(const SortArgs& args, orKernelContext& context, Use) {
 }
 
 /// Writes the values and places of a row's results.
-inline void putResults(const SortArgs& args, int64_t row, const Place* results) {
+template <class P>
+void putResults(const SortArgs& args, int64_t row, const P* results) {
   const int64_t size = elementSize(args.dtype);
   const auto* in = static_cast<const char*>(args.in) + row * args.size * size;
   auto* values = static_cast<char*>(args.values) + row * args.kept * size;
   for (int64_t i = 0; i < args.kept; ++i) {
-    args.indices[row * args.kept + i] = results[i].index;
+    args.indices[row * args.kept + i] = static_cast<int64_t>(results[i].index);
   }
   withElementType(size, [&]<class T>(T) {
     for (int64_t i = 0; i < args.kept; ++i) {
-      std::memcpy(
-          values + i * static_cast<int64_t>(sizeof(T)), in + results[i].index * static_cast<int64_t>(sizeof(T)),
-          sizeof(T));
+      const auto from = static_cast<int64_t>(results[i].index) * static_cast<int64_t>(sizeof(T));
+      std::memcpy(values + i * static_cast<int64_t>(sizeof(T)), in + from, sizeof(T));
     }
   });
 }

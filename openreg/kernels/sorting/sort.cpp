@@ -1,6 +1,8 @@
 // The kernels "sort" and "topk".
 #include "kernels/sorting/places.h"
 
+#include <array>
+#include <limits>
 #include <utility>
 
 namespace openreg::kernels {
@@ -10,38 +12,70 @@ namespace {
 /// Rows at least this long are sorted by digits.
 constexpr size_t kRadixSize = 256;
 
-/// Sorts by one byte of the key after the other, the lowest first. Bytes that all keys share cost a look only.
-void radixSort(std::vector<Place>& places, std::vector<Place>& other) {
-  uint64_t differ = 0;
-  for (const Place& place : places) {
+/// Rows longer than this are not: positions are counted in 32 bits.
+constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+
+/// Sorts by one digit of the key after the other, the lowest first. Digits that all keys share cost a look only.
+template <int bits, class P>
+void radixSort(std::vector<P>& places, std::vector<P>& other) {
+  using Key = decltype(P::key);
+  constexpr size_t kValues = size_t{1} << bits;
+  constexpr int kDigits = (sizeof(Key) * 8 + bits - 1) / bits;
+  Key differ = 0;
+  std::vector<std::array<uint32_t, kValues>> counts(kDigits); // of each digit at once: the keys are read one time less
+  for (const P& place : places) {
     differ |= place.key ^ places[0].key;
+    for (int digit = 0; digit < kDigits; ++digit) {
+      ++counts[digit][place.key >> (digit * bits) & (kValues - 1)];
+    }
   }
   other.resize(places.size());
-  for (int shift = 0; shift < 64; shift += 8) {
-    if ((differ >> shift & 0xFF) == 0) {
+  for (int digit = 0; digit < kDigits; ++digit) {
+    const int shift = digit * bits;
+    if ((differ >> shift & (kValues - 1)) == 0) {
       continue;
     }
-    size_t at[256] = {};
-    for (const Place& place : places) {
-      ++at[place.key >> shift & 0xFF];
-    }
-    size_t before = 0;
-    for (size_t& count : at) {
+    auto& at = counts[digit];
+    uint32_t before = 0;
+    for (uint32_t& count : at) {
       before += std::exchange(count, before);
     }
-    for (const Place& place : places) {
-      other[at[place.key >> shift & 0xFF]++] = place;
+    for (const P& place : places) {
+      other[at[place.key >> shift & (kValues - 1)]++] = place;
     }
     places.swap(other);
   }
 }
 
+/// Wide digits are fewer, but their counts cost more than they save in short rows.
+template <class P>
+void radixSort(std::vector<P>& places, std::vector<P>& other) {
+  constexpr size_t kLong = size_t{1} << 15;
+  places.size() >= kLong ? radixSort<11>(places, other) : radixSort<8>(places, other);
+}
+
+/// A row whose elements have short keys, in one thread's memory for such rows.
+void sortShort(const SortArgs& args, int64_t row, ShortRows& rows) {
+  const auto* in = static_cast<const char*>(args.in) + row * args.size * elementSize(args.dtype);
+  const uint32_t flip = args.descending != 0 ? ~uint32_t{0} : 0;
+  rows.places.resize(static_cast<size_t>(args.size));
+  forEachShortKey(args.dtype, in, args.size, [&](int64_t i, uint32_t key) {
+    rows.places[static_cast<size_t>(i)] = {key ^ flip, static_cast<uint32_t>(i)};
+  });
+  radixSort(rows.places, rows.other);
+  putResults(args, row, rows.places.data());
+}
+
 struct Sort {
   void operator()(const SortArgs& args, orKernelContext& context) const {
     forEachRow(args, context, [](const SortArgs& args, int64_t row, Rows& rows) {
+      const auto size = static_cast<uint64_t>(args.size);
+      if (size >= kRadixSize && size <= kMost && elementSize(args.dtype) <= 4) {
+        return sortShort(args, row, rows.inShort);
+      }
       rows.load(args, row);
       auto& places = rows.places;
-      places.size() >= kRadixSize ? radixSort(places, rows.other) : std::sort(places.begin(), places.end());
+      size >= kRadixSize&& size <= kMost ? radixSort(places, rows.other) : std::sort(places.begin(), places.end());
       putResults(args, row, places.data());
     });
   }

@@ -29,20 +29,24 @@ bool hasCopyKernel(c10::DeviceIndex device) {
 
 // LITERALINCLUDE START: LAUNCH COPY
 void launchCopy(const at::Tensor& src, const at::Tensor& dst) {
-  const auto dims = static_cast<int>(dst.dim());
-  if (dims > kernels::kMaxDims) { // more than the arguments have room for
+  if (dst.dim() > kernels::kMaxDims) { // more than the arguments have room for
     for (int64_t i = 0; i < dst.size(0); ++i) {
       launchCopy(src.select(0, i), dst.select(0, i));
     }
     return;
   }
+  launchCopyInto(src, dst, /*dim=*/0, /*start=*/0);
+}
+
+void launchCopyInto(const at::Tensor& src, const at::Tensor& dst, int64_t dim, int64_t start) {
+  const auto dims = static_cast<int>(dst.dim());
   kernels::CopyArgs args{};
-  args.dst = dst.mutable_data_ptr();
-  args.src = src.const_data_ptr();
   args.elementSize = dst.element_size();
+  args.dst = static_cast<char*>(dst.mutable_data_ptr()) + (dims > 0 ? start * dst.stride(dim) * args.elementSize : 0);
+  args.src = src.const_data_ptr();
   args.dims = dims;
   for (int i = 0; i < dims; ++i) { // the contract counts in bytes, PyTorch in elements
-    args.sizes[i] = dst.size(i);
+    args.sizes[i] = src.size(i);
     args.dstStrides[i] = dst.stride(i) * args.elementSize;
     args.srcStrides[i] = src.stride(i) * args.elementSize;
   }

@@ -32,6 +32,13 @@ bool hasCopyKernel(c10::DeviceIndex device);
 void launchCopy(const at::Tensor& src, const at::Tensor& dst);
 
 /**
+ * @brief Queues a copy into `dst.narrow(dim, start, src.size(dim))`, without making that tensor.
+ * @param src Tensor of the element size and the other sizes of `dst`, of at most kernels::kMaxDims dimensions.
+ * @param dst As of launchCopy().
+ */
+void launchCopyInto(const at::Tensor& src, const at::Tensor& dst, int64_t dim, int64_t start);
+
+/**
  * @brief Whether the device of `dst` can copy into it from a tensor like `src`, or this needs a kernel that its driver
  *        lacks. `src` may still be elsewhere.
  */

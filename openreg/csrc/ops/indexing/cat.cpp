@@ -1,5 +1,8 @@
 // cat: tensors one after the other.
+#include "ops/copy/copy.h"
 #include "ops/structured/forms.h"
+
+#include <kernels/copy/copy.h>
 
 #include <ATen/ops/cat_meta.h>
 #include <torch/library.h>
@@ -13,13 +16,20 @@ struct Cat : at::meta::structured_cat {
     if (out.numel() == 0 || found.valid == static_cast<int64_t>(tensors.size())) {
       return;
     }
+    const bool hasKernel = out.dim() <= kernels::kMaxDims && hasCopyKernel(out.device().index());
     int64_t at = 0;
     for (const at::Tensor& tensor : tensors) {
       if (tensor.dim() == 1 && tensor.size(0) == 0) {
         continue;
       }
       const auto size = tensor.size(found.dim);
-      out.narrow(found.dim, at, size).copy_(tensor); // casts, if types differ
+      if (hasKernel && sameBits(tensor, out) && tensor.device() == out.device()) {
+        if (size != 0) { // Meta has seen to it that no other is empty, and that none overlaps the result.
+          launchCopyInto(tensor, out, static_cast<int64_t>(found.dim), at);
+        }
+      } else {
+        out.narrow(found.dim, at, size).copy_(tensor); // casts, if types differ
+      }
       at += size;
     }
   }
