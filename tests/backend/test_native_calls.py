@@ -54,11 +54,12 @@ def test_a_call_goes_as_on_the_cpu_or_is_listed_with_a_reason(cases):
 
 def test_what_is_listed_still_goes_as_listed(cases):
     seen = {(key, name.split()[0]) for name, case in cases.items() for key in reasons(name, case)}
-    every = {(key, operator) for key, entry in EXPECTED.items() for operator in entry["operators"]}
+    always = {key: entry for key, entry in EXPECTED.items() if not entry.get("sometimes")}
+    every = {(key, operator) for key, entry in always.items() for operator in entry["operators"]}
     assert every - seen == set(), "these go as on the CPU now: take them out of the list"
 
 
 def test_every_entry_of_the_list_has_operators_an_outcome_a_text_and_a_reason():
     for name, entry in EXPECTED.items():
-        assert entry.keys() == {"operators", "outcome", "text", "reason"}, name
+        assert entry.keys() - {"sometimes"} == {"operators", "outcome", "text", "reason"}, name
         assert all(entry.values()), name
