@@ -38,3 +38,13 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     where = Path(found.origin).parent if found and found.origin else "not installed: only tests/contract can pass"
     torch = importlib.metadata.version("torch") if importlib.util.find_spec("torch") else "none"
     return [f"torch_openreg: {where} (torch {torch}, driver {os.environ.get('OPENREG_DRIVER') or 'sim'})"]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Stops a run whose groups are torn apart: each process would make what the tests of a group are to share."""
+    if not session.config.getoption("loadgroup", default=False):
+        return  # not a process of pytest-xdist, or one that is to know no groups
+    for item in session.items:
+        marker = item.get_closest_marker("xdist_group")
+        if marker and not item.nodeid.endswith(f"@{marker.args[0]}"):
+            raise pytest.UsageError(f"pytest-xdist tears the group {marker.args[0]!r} apart: {item.nodeid}")
