@@ -47,4 +47,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for item in session.items:
         marker = item.get_closest_marker("xdist_group")
         if marker and not item.nodeid.endswith(f"@{marker.args[0]}"):
-            raise pytest.UsageError(f"pytest-xdist tears the group {marker.args[0]!r} apart: {item.nodeid}")
+            said = f"pytest-xdist tears the group {marker.args[0]!r} apart: {item.nodeid}"
+            os.write(2, f"{said}\n".encode())  # of an exception here, the first process shows that there was one only
+            raise pytest.UsageError(said)
