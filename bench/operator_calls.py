@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "backend"))
+import siblings
 from operator_shapes import MILLION, shapes_of
 from overload_arguments import DTYPES, Profile, value_by_rule
 from overload_tensors import Storage, Tensor, make
@@ -22,9 +23,7 @@ CPU = torch.device("cpu")
 ONE = ((1,), (1, 1), (1, 1, 1), (1, 1, 1, 1), ())
 LARGE = ((1024, 1024), (MILLION,), (64, 128, 128), (8, 64, 48, 48), ())
 # What the CPU calls the work of an operator that it has no kernel of its own for.
-REFERENCES = {
-    "aten::convolution_overrideable": torch.ops.aten.convolution.default,
-    "aten::convolution_backward_overrideable": torch.ops.aten.convolution_backward.default,
+REFERENCES = siblings.REFERENCES | {
     "aten::_scaled_dot_product_fused_attention_overrideable": (
         torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
     ),

@@ -36,7 +36,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from files import all_files
-from remembered import remember, stamp
+from remembered import remember, shared_by_tests, stamp
 from units import Unit, read_units
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -433,17 +433,13 @@ def chosen(mutants: list[Mutant], names: list[str]) -> list[Mutant]:
 @cache
 def shared_files(of_contract: bool) -> frozenset[Path]:
     """What a verdict depends on beside the test's own file: the library's sources, and what its side's tests share."""
-    sides = ["tests/contract"] if of_contract else ["tests/contract", "tests/backend"]
-    folders = tuple(f"{it}/" for it in (["openreg/driver", "openreg/kernels"] if of_contract else ["openreg"]) + sides)
-    alone = {"CMakeLists.txt", "tests/conftest.py", "tools/mutants.py", "tools/units.py"}
-    alone |= {f"tests/mutants/{name}.py" for name in ("warm", "witness")}
-    files = {file.relative_to(ROOT).as_posix(): file for file in all_files()}
-    files = {name: file for name, file in files.items() if name in alone or name.startswith(folders)}
-    tests = {file for file in files.values() if file.name.startswith("test_")}
-    imported = {
-        name for file in tests for name in re.findall(r"^from \.(test_\w+) import", file.read_text(), re.MULTILINE)
-    }
-    return frozenset(file for file in files.values() if file not in tests or file.stem in imported)
+    sources = ("openreg/driver", "openreg/kernels") if of_contract else ("openreg",)
+    tests = ("tests/contract",) if of_contract else ("tests/contract", "tests/backend")
+    alone = ["CMakeLists.txt", "tests/conftest.py", "tools/mutants.py", "tools/units.py"]
+    alone += [f"tests/mutants/{name}.py" for name in ("warm", "witness")]
+    folders = [ROOT / folder for folder in sources]
+    built = {file for file in all_files() if any(map(file.is_relative_to, folders))}
+    return frozenset(built | shared_by_tests(*tests) | {ROOT / name for name in alone})
 
 
 def caught_before(mutant: Mutant) -> Path:

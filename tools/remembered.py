@@ -6,13 +6,31 @@ So only changes cost time, in a fresh clone, too. Delete the folder to forget.
 import contextlib
 import hashlib
 import os
+import re
 import time
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
-from files import ROOT
+from files import ROOT, all_files
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openreg"
+KEPT = 30 * 24 * 3600  # seconds
+IMPORTED = re.compile(r"^from \.(test_\w+) import", re.MULTILINE)
+
+
+def shared_by_tests(*folders: str) -> set[Path]:
+    """Returns what tests in some folders share: all that is there but tests, and the tests that others import from."""
+    files = {file for file in all_files() if any(file.is_relative_to(ROOT / folder) for folder in folders)}
+    tests = {file for file in files if file.name.startswith("test_")}
+    imported = {name for file in tests for name in IMPORTED.findall(file.read_text(encoding="utf-8"))}
+    return {file for file in files if file not in tests or file.stem in imported}
+
+
+@cache
+def content(file: Path) -> bytes:
+    """Returns a digest of a file, which many stamps ask for."""
+    return hashlib.sha256(file.read_bytes()).digest()
 
 
 def stamp(kind: str, words: Iterable[str], files: Iterable[Path]) -> Path:
@@ -26,11 +44,8 @@ def stamp(kind: str, words: Iterable[str], files: Iterable[Path]) -> Path:
     digest = hashlib.sha256(" ".join(words).replace(str(ROOT), "").encode())
     for file in sorted(files):
         digest.update(f"\0{os.path.relpath(file, ROOT)}\0".encode())
-        digest.update(file.read_bytes())
+        digest.update(content(file))
     return CACHE / kind / digest.hexdigest()
-
-
-KEPT = 30 * 24 * 3600  # seconds
 
 
 def remember(found: Path, text: str) -> None:

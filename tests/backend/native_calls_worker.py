@@ -23,7 +23,7 @@ from composites import PROGRAMS
 from contract.harness import Gate
 from native_calls import Call, Run, native_calls, run, run_samples
 from opinfo_worker import UNINITIALIZED, answers, describe, entry_name, first_dtype
-from siblings import Siblings
+from siblings import REFERENCES, Siblings
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
@@ -42,12 +42,6 @@ OTHERS = {
     torch.bool: (torch.int64, torch.uint8),
     torch.uint8: (torch.int64, torch.float32),
     torch.complex64: (torch.complex128, torch.float32),
-}
-
-# Names of ours for operators that have no kernel on the CPU, and what has.
-REFERENCES = {
-    "aten::convolution_overrideable": torch.ops.aten.convolution.default,
-    "aten::convolution_backward_overrideable": torch.ops.aten.convolution_backward.default,
 }
 
 

@@ -12,6 +12,12 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 Signature = tuple[str, tuple[tuple[str, str], ...]]
 
+# Operators that have no kernel on the CPU, which devices override, and what the CPU computes in their place.
+REFERENCES = {
+    "aten::convolution_overrideable": torch.ops.aten.convolution.default,
+    "aten::convolution_backward_overrideable": torch.ops.aten.convolution_backward.default,
+}
+
 
 def overload(name: str) -> torch._ops.OpOverload:
     """The operator of a name such as ``aten::add.Tensor``."""

@@ -24,7 +24,7 @@ import torch_openreg
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1] / "tools"))
-from remembered import remember, stamp  # noqa: E402
+from remembered import remember, shared_by_tests, stamp  # noqa: E402
 
 WORKERS = 2
 SECONDS_PER_ENTRY = 60
@@ -136,10 +136,11 @@ class RunEntriesFunction(Protocol):
 
 
 def what_entries_depend_on() -> set[Path]:
-    """The package under test with its libraries, the programs' files, and the list by which entries are chosen."""
+    """The package under test with its libraries, what tests share, and of the lists the one that chooses entries."""
     package = Path(torch_openreg.__file__).resolve().parent
     built = {it for it in package.rglob("*") if it.is_file() and "__pycache__" not in it.parts}
-    return built | {it for it in HERE.glob("*.py") if not it.name.startswith("test_")} | {HERE / "opinfo_expected.toml"}
+    shared = shared_by_tests("tests/backend", "tests/contract")
+    return built | {it for it in shared if not it.match("*_expected.toml")} | {HERE / "opinfo_expected.toml"}
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from .repository import repository
+from .rows import html_rows
 
 # What the page calls each way of being served, and what that means.
 SERVED = {
@@ -37,11 +38,6 @@ def _operators(directive: SphinxDirective) -> tuple[Path, list[Operator]]:
     return root, cache["openreg_operators"]
 
 
-def _raw(lines: Iterator[str]) -> list[nodes.Node]:
-    """HTML as it is: thousands of rows as nodes would take the build a minute, and the search its use."""
-    return [nodes.raw("", "\n".join(lines), format="html")]
-
-
 def _code(name: str, mark: str = "") -> str:
     return f"<code{mark}>{html.escape(name)}</code>"
 
@@ -60,7 +56,7 @@ class CoverageCounts(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Returns the table."""
         _, found = _operators(self)
-        return _raw(self._lines(Counter(o.served for o in found), Counter(o.served for o in found if o.core)))
+        return html_rows(self._lines(Counter(o.served for o in found), Counter(o.served for o in found if o.core)))
 
     @staticmethod
     def _lines(every: Counter[str], core: Counter[str]) -> Iterator[str]:
@@ -82,7 +78,7 @@ class CoverageCore(SphinxDirective):
         left = [operator for operator in found if operator.core and not operator.is_native]
         if not left:
             return [nodes.paragraph("", "None: every operator of the core set is native, or composite over natives.")]
-        return _raw(self._lines(left, reasons))
+        return html_rows(self._lines(left, reasons))
 
     @staticmethod
     def _lines(left: list[Operator], reasons: dict[str, str]) -> Iterator[str]:
@@ -102,7 +98,7 @@ class CoverageTable(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Returns the table."""
-        return _raw(self._lines(_operators(self)[1]))
+        return html_rows(self._lines(_operators(self)[1]))
 
     @staticmethod
     def _lines(found: list[Operator]) -> Iterator[str]:

@@ -13,13 +13,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from .repository import repository
+from .rows import html_rows
 
 TITLES = {"one": "one element", "million": "a million"}
-
-
-def _raw(lines: Iterator[str]) -> list[nodes.Node]:
-    """HTML as it is: a thousand rows as nodes would take the build long."""
-    return [nodes.raw("", "\n".join(lines), format="html")]
 
 
 def _figures(directive: SphinxDirective) -> tuple[dict[str, dict[str, Any]], Reasons]:
@@ -41,7 +37,7 @@ class SpeedCounts(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Returns the table."""
-        return _raw(self._lines(*_figures(self)))
+        return html_rows(self._lines(*_figures(self)))
 
     @staticmethod
     def _lines(found: dict[str, dict[str, Any]], explained: Reasons) -> Iterator[str]:
@@ -61,7 +57,7 @@ class SpeedReasons(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Returns a list of definitions."""
-        return _raw(self._lines(_figures(self)[1]))
+        return html_rows(self._lines(_figures(self)[1]))
 
     @staticmethod
     def _lines(explained: Reasons) -> Iterator[str]:
@@ -76,7 +72,7 @@ class SpeedTable(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Returns the table."""
-        return _raw(self._lines(*_figures(self)))
+        return html_rows(self._lines(*_figures(self)))
 
     @staticmethod
     def _lines(found: dict[str, dict[str, Any]], explained: Reasons) -> Iterator[str]:
