@@ -14,6 +14,10 @@ namespace {
 
 template <class T>
 void moveRow(char* out, int64_t outStride, const char* in, int64_t inStride, int64_t count) {
+  if (outStride == sizeof(T) && inStride == sizeof(T)) {
+    std::memmove(out, in, static_cast<size_t>(count) * sizeof(T));
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) {
     T element;
     std::memcpy(&element, in + i * inStride, sizeof(T));
@@ -23,6 +27,10 @@ void moveRow(char* out, int64_t outStride, const char* in, int64_t inStride, int
 
 template <class T>
 void clearRow(char* out, int64_t outStride, int64_t count) {
+  if (outStride == sizeof(T)) {
+    std::memset(out, 0, static_cast<size_t>(count) * sizeof(T));
+    return;
+  }
   const T zero{};
   for (int64_t i = 0; i < count; ++i) {
     std::memcpy(out + i * outStride, &zero, sizeof(T));

@@ -57,6 +57,15 @@ struct Piece {
   int operand;
   int64_t begin;
   int64_t end;
+
+  /// Whether blocks end where rows (runs along dimension 0) do, so that a row can be used in place: a bias that is
+  /// added to each row, half of a matrix. Short rows would make short blocks.
+  bool byRow() const { return args.dims > 1 && args.sizes()[0] >= kBlock / 8; }
+  /// How many elements the block that begins at element `at` may have.
+  int64_t room(int64_t at, int64_t most) const {
+    const int64_t row = byRow() ? args.sizes()[0] : INT64_MAX;
+    return std::min({most, end - at, row - at % row});
+  }
 };
 
 /// An operand as arrays of a compute type: in place if its memory is that already, else converted a block at a time.
@@ -78,6 +87,8 @@ class Lane {
     } else if (operand_.dtype == kDTypeOf<C> && (dims == 0 || (dims == 1 && strides[0] == sizeof(C)))) {
       kind_ = Kind::InPlace;
       array_ = static_cast<C*>(operand_.data) + piece.begin;
+    } else if (operand_.dtype == kDTypeOf<C> && piece.byRow() && strides[0] == sizeof(C)) {
+      kind_ = Kind::Rows;
     }
   }
 
@@ -104,7 +115,7 @@ class Lane {
   }
 
  private:
-  enum class Kind { Converted, InPlace, Constant };
+  enum class Kind { Converted, Rows, InPlace, Constant };
 
   const char* data() const {
     return operand_.immediate != 0 ? reinterpret_cast<const char*>(operand_.value)
@@ -119,7 +130,14 @@ class Lane {
       load(common, narrow, size, count, block_);
     }
   }
-  C* next(int64_t count) { return kind_ == Kind::InPlace ? std::exchange(array_, array_ + count) : block_; }
+  C* next(int64_t count) {
+    if (kind_ == Kind::Rows) {
+      char* at = static_cast<char*>(operand_.data) + cursor_.offset();
+      cursor_.advance(count, [](auto...) {});
+      return reinterpret_cast<C*>(at);
+    }
+    return kind_ == Kind::InPlace ? std::exchange(array_, array_ + count) : block_;
+  }
 
   const Operand& operand_;
   Cursor cursor_;
@@ -155,20 +173,36 @@ class ElementwiseKernel {
 
  private:
   static void loop(void* state, int64_t begin, int64_t end) {
-    pieces(*static_cast<const StridedArgs*>(state), begin, end, std::make_index_sequence<Call::kInputs>());
+    const auto& args = *static_cast<const StridedArgs*>(state);
+    constexpr std::make_index_sequence<Call::kInputs> kInputs;
+    if constexpr (std::is_same_v<Result, bool>) {
+      if (args.operand(0).dtype == kDTypeOf<Input<0>>) { // `x.lt_(0)`: what is true becomes 1 at once
+        return pieces<Input<0>>(args, begin, end, kInputs);
+      }
+    }
+    pieces<Result>(args, begin, end, kInputs);
   }
 
-  template <size_t... I>
+  template <class Output, size_t... I>
   static void pieces(const StridedArgs& args, int64_t begin, int64_t end, std::index_sequence<I...>) {
     const F functor = makeFunctor<F>(args);
-    Lane<Result> out(Piece{args, 0, begin, end});
+    const auto compute = [functor](const auto... x) -> Output {
+      if constexpr (std::is_same_v<Output, Result>) {
+        return functor(x...);
+      } else { // not a conversion of bool, which would not become vector code
+        return functor(x...) ? Output(1) : Output(0);
+      }
+    };
+    const Piece whole{args, 0, begin, end};
+    Lane<Output> out(whole);
     std::tuple<Lane<Input<I>>...> in(Piece{args, I + 1, begin, end}...);
     const bool allInPlace = out.inPlace() && (std::get<I>(in).inPlace() && ...);
-    const int64_t step = allInPlace ? end - begin : kBlock;
-    for (int64_t at = begin; at < end; at += step) {
-      const int64_t count = std::min(step, end - at);
-      apply(functor, count, out.write(count), std::get<I>(in).read(count)...);
+    const int64_t most = allInPlace ? end - begin : kBlock;
+    for (int64_t at = begin; at < end;) {
+      const int64_t count = whole.room(at, most);
+      apply(compute, count, out.write(count), std::get<I>(in).read(count)...);
       out.done(count);
+      at += count;
     }
   }
 };

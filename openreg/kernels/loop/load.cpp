@@ -1,4 +1,5 @@
 // Elements of any type into arrays of a compute type.
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/loop/block.h"
@@ -28,7 +29,9 @@ void loadStrided(const char* from, int64_t stride, int64_t count, C* to) {
 template <class C>
 void load(DType dtype, const char* from, int64_t stride, int64_t count, C* to) {
   withStorageType(dtype, [&]<class T>(T) {
-    if (stride != sizeof(T)) {
+    if (stride == 0) {
+      std::fill_n(to, count, convert<C>(*reinterpret_cast<const T*>(from)));
+    } else if (stride != sizeof(T)) {
       loadStrided<C, T>(from, stride, count, to);
     } else if constexpr (std::is_same_v<C, T>) {
       std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));

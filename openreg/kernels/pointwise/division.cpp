@@ -87,14 +87,16 @@ struct CheckedKernel {
 
   static void findZero(void* state, int64_t begin, int64_t end) {
     auto& search = *static_cast<Search*>(state);
-    Lane<C> divisors(Piece{search.args, 2, begin, end});
+    const Piece piece{search.args, 2, begin, end};
+    Lane<C> divisors(piece);
     bool found = false;
-    for (int64_t at = begin; at < end; at += kBlock) {
-      const int64_t count = std::min(kBlock, end - at);
+    for (int64_t at = begin; at < end;) {
+      const int64_t count = piece.room(at, kBlock);
       const C* divisor = divisors.read(count);
       for (int64_t i = 0; i < count; ++i) {
         found |= divisor[i] == 0;
       }
+      at += count;
     }
     if (found) {
       __atomic_store_n(&search.found, true, __ATOMIC_RELAXED); // by several threads
