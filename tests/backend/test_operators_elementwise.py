@@ -16,6 +16,7 @@ LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "transposed": lambda x: x.transpose(0, 2),
     "every other": lambda x: x[:, ::2],
     "broadcast": lambda x: x[:1].expand(5, -1, -1),
+    "part of long rows": lambda x: x.repeat(1, 1, 100)[..., :611],
     "one row": lambda x: x[0, :, 0],
     "empty": lambda x: x[:0],
     "one element": lambda x: x[1, 2, 3],
@@ -26,6 +27,9 @@ FUNCTIONS = {
     "to bool": lambda x: x > 0,
     "three operands": lambda x: torch.where(x > 0, x, -1),
     "in place": lambda x: x.clone().exp_(),
+    "to bool in place": lambda x: x.clone().gt_(0.25),
+    "a column and a row for all": lambda x: torch.lerp(x, x[..., :1], x[-1:]) if x.dim() > 1 else x,
+    "halves of rows": lambda x: torch.nn.functional.glu(x[..., :-1], -1) if x.dim() > 1 else x,
     "half": lambda x: torch.sigmoid(x.half()),
     "integers": lambda x: (x * 100).int() % 7,
     "sum of a dimension": lambda x: x.sum(-1) if x.dim() else x.sum(),
@@ -61,6 +65,22 @@ def test_the_first_of_equal_extremes_is_found(device: str) -> None:
     x = torch.zeros(70_000, dtype=torch.int64, device=device)
     x[[30_000, 60_000]] = 1
     assert (x.max(0).indices.item(), x.argmax().item(), (-x).argmin().item()) == (30_000,) * 3
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8, torch.bool])
+def test_the_first_extreme_of_a_long_row_is_found(device: str, dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(4)
+    x = torch.randint(0, 50, (40, 3001), generator=generator).to(dtype)
+    if dtype.is_floating_point:
+        x[torch.arange(0, 40, 3), torch.randint(0, 3001, (14,), generator=generator)] = math.nan
+        x[5], x[7] = math.inf, -math.inf
+    for name in ("max", "min"):
+        actual, expected = getattr(x.to(device), name)(1), getattr(x, name)(1)
+        torch.testing.assert_close(actual.values.cpu(), expected.values, rtol=0, atol=0, equal_nan=True)
+        assert torch.equal(actual.indices.cpu(), expected.indices)
+    if dtype is not torch.bool:
+        torch.testing.assert_close(torch.aminmax(x.to(device), dim=1).max.cpu(), x.amax(1), equal_nan=True)
+        torch.testing.assert_close(torch.aminmax(x.to(device), dim=1).min.cpu(), x.amin(1), equal_nan=True)
 
 
 def test_a_nan_is_larger_and_smaller_than_all(device: str) -> None:

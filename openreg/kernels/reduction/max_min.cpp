@@ -58,6 +58,9 @@ struct Both {
   State start() const { return {highest<C>(), lowest<C>()}; }
   State step(State best, C value, int64_t) const { return join(best, {value, value}); }
   State join(State a, State b) const { return {smaller(a.low, b.low), larger(a.high, b.high)}; }
+  void addRun(State& state, const C* in, int64_t count, int64_t) const {
+    state = join(state, {bestOf<std::less<C>>(in, count), bestOf<std::greater<C>>(in, count)});
+  }
   std::tuple<C, C> finish(State best, int64_t) const { return {best.low, best.high}; }
 };
 const ReduceOf<Both, RealNumbersAndBool> kBoth("aminmax");

@@ -66,14 +66,29 @@ class Lanes {
 
   template <class C>
   void add(const C* in, int64_t count, int64_t at) {
-    accumulateRun(functor_, lanes_, in, count, at);
-    used_ = std::max(used_, static_cast<int>(std::min<int64_t>(kLanes, count)));
+    if constexpr (requires { functor_.addRun(lanes_[0], in, count, at); }) {
+      functor_.addRun(lanes_[0], in, count, at);
+      used_ = 1;
+    } else {
+      accumulateRun(functor_, lanes_, in, count, at);
+      used_ = std::max(used_, static_cast<int>(std::min<int64_t>(kLanes, count)));
+    }
   }
 
+  /// All lanes are halved until one is left, in vector code: one after the other, each waits for the one before.
   State join() const {
+    State states[kLanes];
+    std::copy_n(lanes_, kLanes, states);
+    int left = used_;
+    while (used_ == kLanes && left > 1) {
+      left /= 2;
+      for (int lane = 0; lane < left; ++lane) {
+        states[lane] = functor_.join(states[lane], states[lane + left]);
+      }
+    }
     State state = functor_.start();
-    for (int lane = 0; lane < used_; ++lane) {
-      state = functor_.join(state, lanes_[lane]);
+    for (int lane = 0; lane < left; ++lane) {
+      state = functor_.join(state, states[lane]);
     }
     return state;
   }
@@ -116,6 +131,9 @@ struct ReductionSpace {
 ///     State step(State, C, int64_t i)     with one element more; i is its number among those reduced
 ///     State join(State, State)            of two parts, the first of which comes first
 ///     Result finish(State, int64_t n)     what is stored: a value, or a tuple of one for each output
+///     void addRun(State&, const C*, int64_t count, int64_t at)
+///                                         where a State of several fields keeps step() from becoming vector code:
+///                                         `count` elements more, of which the first has the number `at`
 ///
 /// Long reductions are done in parts whose number depends on the sizes alone, so that the result does, too.
 template <class F, class C>
@@ -231,8 +249,10 @@ class ReduceKernel {
     Cursor cursor(reduced_.dims, reduced_.sizes, reduced_.inStrides, begin);
     Lanes<F> lanes(functor_);
     C block[kBlock];
-    for (int64_t at = begin; at < end; at += kBlock) {
-      cursor.advance(std::min(kBlock, end - at), [&](int64_t offset, int64_t stride, int64_t done, int64_t run) {
+    const bool inPlace = input_.dtype == kDTypeOf<C> && reduced_.dims > 0 && reduced_.inStrides[0] == sizeof(C);
+    const int64_t most = inPlace ? end - begin : kBlock;
+    for (int64_t at = begin; at < end; at += most) {
+      cursor.advance(std::min(most, end - at), [&](int64_t offset, int64_t stride, int64_t done, int64_t run) {
         lanes.add(array(from + offset, stride, run, block), run, at + done);
       });
     }
