@@ -39,8 +39,12 @@ WITHOUT_CPU = (
     "aten::_thnn_fused_lstm_cell_backward_impl",
     "aten::record_stream",
 )
-# Operators that take one element only.
-SINGLE = ("_local_scalar_dense", "_assert_async", "_assert_async.msg", "_functional_assert_async.msg")
+# Operators that take one element only, or look for one.
+SINGLE = (
+    *("_local_scalar_dense", "_assert_async", "_assert_async.msg", "_functional_assert_async.msg"),
+    *("_amp_update_scale_", "bucketize.Scalar", "searchsorted.Scalar", "searchsorted.Scalar_out"),
+)
+COPIES = 5  # of arguments that an operator writes to, so that several calls in a row each have the numbers of the first
 _RENAMED = {"aten::_copy_from": {"self": "src", "dst": "self"}}
 _RENAMED["aten::_copy_from_and_resize"] = _RENAMED["aten::_copy_from"]
 
@@ -50,10 +54,10 @@ class Unmade(Exception):
 
 
 class Call(NamedTuple):
-    """An operator with its arguments on a device."""
+    """An operator with its arguments on a device; several of it, each with its own, if it writes to them."""
 
-    body: Callable[[], object]
-    written: list[tuple[torch.Tensor, torch.Tensor]]  # what it writes to, each with the numbers it had at first
+    bodies: list[Callable[[], object]]
+    written: list[tuple[torch.Tensor, torch.Tensor]]  # what they write to, each with the numbers it had at first
 
     def restore(self) -> None:
         """Gives back what was written to."""
@@ -159,8 +163,13 @@ class Operator:
             several = results if isinstance(results, (tuple, list)) else [results]
             yield {name: Tensor(tuple(it.shape), it.dtype) for name, it in zip(names, several, strict=False)}
 
-    def _on(self, device: torch.device, arguments: dict[str, Any]) -> Call:
+    def _on(self, device: torch.device, arguments: dict[str, Any], big: bool) -> Call:
         """The call with arguments of its own on a device."""
+        writes = any(it.alias_info and it.alias_info.is_write and not it.is_out for it in self.schema.arguments)
+        several = [self._once(device, arguments) for _ in range(COPIES if big and writes else 1)]
+        return Call([it for call in several for it in call.bodies], [it for call in several for it in call.written])
+
+    def _once(self, device: torch.device, arguments: dict[str, Any]) -> Call:
         made = {name: _made(it, device) for name, it in arguments.items()}
         if device == CPU and self.name in REFERENCES:
             operator, renamed = REFERENCES[self.name], _RENAMED.get(self.name, {})
@@ -184,7 +193,7 @@ class Operator:
             if isinstance(tensor, torch.Tensor)
         ]
         body = (lambda: call(*given, **named)) if named else (lambda: call(*given))
-        return Call(body, [(tensor, tensor.clone()) for tensor in written])
+        return Call([body], [(tensor, tensor.clone()) for tensor in written])
 
     def calls(self, big: bool, device: torch.device) -> Calls:
         """The first call that both devices take.
@@ -201,11 +210,11 @@ class Operator:
             arguments = {name: _numbered(it, profile, big) for name, it in described.items()}
             try:
                 for outputs in self._outputs(arguments):
-                    here = self._on(device, arguments | outputs)
-                    there = None if self.name in WITHOUT_CPU else self._on(CPU, arguments | outputs)
+                    here = self._on(device, arguments | outputs, big)
+                    there = None if self.name in WITHOUT_CPU else self._on(CPU, arguments | outputs, big)
                     for call in (there, here):
                         if call:
-                            call.body()
+                            call.bodies[0]()
                     torch.accelerator.synchronize()
                     self._found = number
                     return Calls(here, there, _shape(arguments))

@@ -3,9 +3,10 @@
     python bench/operator_sweep.py              all, a few minutes
     python bench/operator_sweep.py sort cat.out these: shown, and renewed in the file
 
-An operator is called as torch.ops has it, without the Python around it. One element: many calls in a row, at the end of
-which the host waits for the device, so that host and device work at the same time. A million: a few calls, each written
-argument as at first. Both devices in turns; of each the least of several rounds, as others may want the cores, too.
+An operator is called as torch.ops has it, without the Python around it. Many calls in a row, at the end of which the
+host waits for the device, so that host and device work at the same time. With a million elements an operator that
+writes to its arguments has new ones in each call. Both devices in turns; of each the least of several rounds, as others
+may want the cores, too.
 """
 
 import json
@@ -15,6 +16,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +32,16 @@ from operator_speed import BARS, above, reasons  # noqa: E402
 ROUNDS, FEW, SLOW = 5, 3, 0.05  # few rounds of what takes so many seconds
 AGAIN = 2  # times that an operator above its bar is measured anew
 TURN = {"one": 1e-3, "million": 2e-3}  # seconds of a device in a round
-MOST_CALLS = {"one": 500, "million": 5}
+MOST_CALLS = {"one": 500, "million": 20}
 
 Figures = dict[str, Any]
 
 
 def turn(call: Call, count: int) -> float:
     """Seconds of a call, of several in a row."""
-    body = call.body
+    bodies = list(islice(cycle(call.bodies), count))
     start = time.perf_counter()
-    for _ in range(count):
+    for body in bodies:
         body()
     torch.accelerator.synchronize()
     return (time.perf_counter() - start) / count
@@ -51,7 +53,7 @@ def measured(size: str, calls: Calls) -> list[float | None]:
     once = [turn(call, 1) for call in several]
     counts = [max(1, min(MOST_CALLS[size], int(TURN[size] / turn(call, 1)))) for call in several]
     if size != "one" and calls.device.written:  # what exp_ makes of its own result soon has nothing of numbers
-        counts = [1] * len(several)
+        counts = [len(call.bodies) for call in several]
     taken = []
     for _ in range(FEW if max(once) > SLOW else ROUNDS):
         row = []

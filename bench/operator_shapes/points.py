@@ -16,7 +16,13 @@ def shapes(big: bool) -> dict[str, Shapes]:
     positive = numbers(vector, fill="torch.rand(n.shape) * 10 + 0.1")
     logs = {"self": sides, "buffer": numbers(vector), "grad_output": numbers(vector)}
     found: dict[str, Shapes] = {
-        "erfinv": {"self": sides},
+        **{name: {"self": sides} for name in ("erfinv", "elu")},  # the CPU's elu takes no e^x where all are above 0
+        "fill_.Tensor": {"self": numbers(vector), "value": numbers()},
+        "masked_fill_.Tensor": {"self": numbers(vector), "value": numbers()}
+        | {"mask": Tensor((vector,), torch.bool, "torch.rand(n.shape) < 0.5")},
+        **{f"normal.Tensor_float{kind}": {"mean": numbers(vector), "std": 1.0} for kind in ("", "_out")},
+        **{f"normal.float_Tensor{kind}": {"mean": 0.0, "std": numbers(vector)} for kind in ("", "_out")},
+        **{f"normal.Tensor_Tensor{kind}": dict.fromkeys(("mean", "std"), numbers(vector)) for kind in ("", "_out")},
         "clamp": {"self": numbers(vector), "min": 0.25, "max": 0.75},
         **{
             f"clamp{kind}": {name: numbers(vector) for name in ("self", "min", "max")}
