@@ -82,6 +82,7 @@ BREADTH = [
         "opinfo",
         "out_aliases",
         "overloads",
+        "same_device",
         "scalar_range",
     )
 ]
@@ -124,6 +125,9 @@ PARTS = [
             "--ignore=tests/contract/test_porting.py",
             "--ignore=tests/backend/test_device_fallback.py",
             "--ignore=tests/backend/test_missing_entries.py",
+            # They run on both drivers by themselves.
+            "--ignore=tests/backend/test_digits.py",
+            "--ignore=tests/backend/test_reset.py",
             "tests/backend",
             *BREADTH,
             "-m",

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import torch
+import torch.distributed.tensor  # 500 modules, which torch.testing.assert_close asks for when first called
 
 from . import simulator  # noqa: F401  (imports torch_openreg)
 
