@@ -50,7 +50,7 @@ contract: .venv/ready  ## What a driver has, lacks and does wrong; DRIVER=proces
 
 .PHONY: mutants
 mutants: $(STAMPS)/build  ## Seed bugs, one at a time, and see each of them caught; NAME=orFree runs those of one mechanism
-	@$(PYTHON_HERE) tools/mutants.py $(NAME)
+	@$(PYTHON_HERE) tools/mutants.py --record $(NAME)
 
 .PHONY: step
 step: .venv/ready  ## N=03: show the failure, build the step, run it; RED=1 proves the failure; OUT=dir hands the tree out

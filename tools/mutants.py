@@ -1,7 +1,8 @@
 """Seeds the bugs of tests/mutants one at a time, and says whether the test that each of them names fails.
 
-    python tools/mutants.py                 all of them                                   (make mutants)
+    python tools/mutants.py --record        all of them, and writes down which were caught  (make mutants)
     python tools/mutants.py --due           those that a change could let escape            (make test)
+    python tools/mutants.py --due --record  the same, and writes down which were caught
     python tools/mutants.py NAME ...        these: names, mechanisms, contract, backend    (make mutants NAME=orFree)
     python tools/mutants.py --check         only whether each still fits the sources      (make lint)
 
@@ -11,7 +12,8 @@ own, in build/mutants. First of all the same is done without a bug, and all test
 or a tree that works nowhere, proves nothing.
 
 That a bug was caught is remembered (remembered.py) until one of its library's sources changes, its test, or what tests
-share.
+share. tests/mutants/caught.json has it for fresh clones: a digest of all that each verdict depends on, versions of the
+compiler, Python and PyTorch included. Where any of it differs, the bug is due.
 """
 
 import argparse
@@ -45,12 +47,14 @@ STAMP = ROOT / "build" / "stamps" / "build"
 WORK = ROOT / "build" / "mutants"
 PACKAGE = ROOT / "openreg" / "torch_openreg"
 LIST = ROOT / "tests" / "mutants"
+RECORD = LIST / "caught.json"
 CONTRACT = ROOT / "openreg" / "driver" / "include" / "openreg.h"
 VIRTUAL = [ROOT / "openreg" / "csrc" / "device" / "guard.h", ROOT / "openreg" / "csrc" / "device" / "hooks.h"]
 SECONDS = 60  # for one test, on a busy machine, too
 HANGS = 10  # for one that is to hang
 WORKERS = 3  # of the contract's tests, many wait more than they compute
-LOADED = {"contract": ["cffi"], "backend": ["cffi", "torch"]}  # what each side's tests import and no bug is in
+# What each side's tests import and no bug is in; the last is 500 modules that torch.testing.assert_close asks for.
+LOADED = {"contract": ["cffi"], "backend": ["cffi", "torch", "torch.distributed.tensor"]}
 ENDS = ("fail", "crash", "hang")  # how the test says that it has found the bug
 LIBRARIES = {"openreg/csrc": "openreg/csrc/libtorch_openreg.so", "openreg/": "openreg/driver/libopenreg.so"}
 # Compiled and linked anew without a change, so that the tests' first run is on a tree that was made like the others.
@@ -449,6 +453,18 @@ def caught_before(mutant: Mutant) -> Path:
     return stamp("mutants", [repr(mutant), *versions], files)
 
 
+def recorded() -> dict[str, str]:
+    """By the name of a bug, the name of the stamp that it left when it was caught last and written down."""
+    return json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+
+
+def record(stamps: dict[Mutant, Path], names: set[str]) -> None:
+    """Writes down which bugs were caught as everything is now; of others with these names what was known stays."""
+    known = {name: it for name, it in recorded().items() if name in names}
+    known |= {mutant.name: it.name for mutant, it in stamps.items() if it.exists()}
+    RECORD.write_text(json.dumps(known, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+
+
 def newer_than_the_build() -> str:
     """Names a source that was changed after the libraries were built, if there is one."""
     built = STAMP.stat().st_mtime if STAMP.is_file() else 0.0
@@ -476,8 +492,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="a mutant, or the mechanism it is a bug of")
     parser.add_argument("--check", action="store_true", help="only look whether all fit the sources")
     parser.add_argument("--due", action="store_true", help="leave out what was caught and what nothing has changed for")
+    parser.add_argument("--record", action="store_true", help="write down for fresh clones which were caught")
     given = parser.parse_args()
-    mutants = chosen(read(), given.names)
+    mutants = chosen(every := read(), given.names)
     if wrong := problems(mutants, complete=not given.names):
         sys.exit("mutants: " + "\nmutants: ".join(wrong))
     if given.check:
@@ -488,8 +505,8 @@ def main() -> None:
         sys.exit(f"mutants: {newer} is newer than the libraries, and a verdict would be on others; run: make build")
     stamps = {mutant: caught_before(mutant) for mutant in mutants}
     if given.due:
-        known = len(mutants)
-        mutants = [mutant for mutant in mutants if not stamps[mutant].exists()]
+        known, written = len(mutants), recorded()
+        mutants = [it for it in mutants if written.get(it.name) != stamps[it].name and not stamps[it].exists()]
         print(
             f"{known - len(mutants)} of {known} bugs were caught before, and nothing has changed for them", flush=True
         )
@@ -508,6 +525,8 @@ def main() -> None:
     (WORK / "verdicts.json").write_text(
         json.dumps([[it.mutant.name, it.state, round(it.seconds, 1), it.why] for it in verdicts], indent=1)
     )
+    if given.record:
+        record(stamps, {mutant.name for mutant in every})
     print("\nwithout a bug all tests pass")
     others = [verdict for verdict in verdicts if verdict.state != "caught"]
     for verdict in others:

@@ -104,3 +104,15 @@ def test_a_bug_is_due_again_when_what_its_verdict_depends_on_changes(
     content = sys.modules["remembered"].content
     monkeypatch.setattr("remembered.content", lambda file: content(file) + b"!" * (file == source))
     assert before != seeding.caught_before(mutant)
+
+
+def test_a_fresh_clone_knows_what_was_written_down_and_nothing_older(
+    seeding: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(seeding, "RECORD", tmp_path / "caught.json")
+    mutants = [named(seeding, name) for name in ("peek-forgets", "counting-initialises")]
+    stamps = {mutant: tmp_path / f"stamp of {mutant.name}" for mutant in mutants}
+    seeding.RECORD.write_text('{"counting-initialises": "older", "gone": "older"}')
+    stamps[mutants[0]].touch()
+    seeding.record(stamps, {mutant.name for mutant in mutants})
+    assert seeding.recorded() == {"counting-initialises": "older", "peek-forgets": "stamp of peek-forgets"}
