@@ -50,6 +50,36 @@ OPENREG_MULTIVERSION void apply(F functor, int64_t count, R* out, const A*... in
 }
 // LITERALINCLUDE END: APPLY
 
+// LITERALINCLUDE START: QUICK FORM
+/// Whether a functor's quick form can do all these elements.
+template <class F, class... A>
+OPENREG_MULTIVERSION bool areQuick(int64_t count, const A*... in) {
+  int32_t others = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    others |= F::isQuick(in[i]...) ? 0 : 1;
+  }
+  return others == 0;
+}
+
+/// A functor may have a form `Quick` for most numbers, and tell by `isQuick` for which: blocks of only such take it. To
+/// the last bit it gives what the functor gives, so that a result does not depend on its neighbours.
+template <class F, class Call, class R, class... A>
+void applyQuickly(Call call, int64_t count, R* out, const A*... in) {
+  if constexpr (requires { typename F::Quick; }) {
+    for (int64_t at = 0; at < count; at += kBlock) {
+      const int64_t part = std::min(kBlock, count - at);
+      if (areQuick<F>(part, in + at...)) {
+        apply(typename F::Quick(), part, out + at, in + at...);
+      } else {
+        apply(call, part, out + at, in + at...);
+      }
+    }
+  } else {
+    apply(call, count, out, in...);
+  }
+}
+// LITERALINCLUDE END: QUICK FORM
+
 // LITERALINCLUDE START: LANE
 /// Which elements of which operand.
 struct Piece {
@@ -200,7 +230,7 @@ class ElementwiseKernel {
     const int64_t most = allInPlace ? end - begin : kBlock;
     for (int64_t at = begin; at < end;) {
       const int64_t count = whole.room(at, most);
-      apply(compute, count, out.write(count), std::get<I>(in).read(count)...);
+      applyQuickly<F>(compute, count, out.write(count), std::get<I>(in).read(count)...);
       out.done(count);
       at += count;
     }

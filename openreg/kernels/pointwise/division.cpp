@@ -18,38 +18,53 @@ C divide(C a, C b) {
 }
 
 /// What remains, with the sign of `a`.
-template <class C>
-C rest(C a, C b) {
-  if constexpr (std::is_floating_point_v<C>) {
-    return std::fmod(a, b);
-  } else {
-    return a - divide(a, b) * b;
+struct Rest {
+  template <class C>
+  C operator()(C a, C b) const {
+    if constexpr (std::is_floating_point_v<C>) {
+      return std::fmod(a, b);
+    } else {
+      return a - divide(a, b) * b;
+    }
   }
+};
+
+// LITERALINCLUDE START: REST IN DOUBLE
+/// The same of floats whose quotient is below 2^28, in double. Their mantissas have 24 bits, so the quotient is a whole
+/// number or differs from the next by more than 2^-52 of it, which division never rounds away: trunc is exact. So is
+/// its product with b, of 28 + 24 bits, and what is left, which is a float.
+struct RestInDouble {
+  float operator()(float a, float b) const {
+    const double whole = std::trunc(static_cast<double>(a) / static_cast<double>(b));
+    const auto left = static_cast<float>(static_cast<double>(a) - whole * static_cast<double>(b));
+    return whole == 0.0 ? a : std::copysign(left, a); // 0 times an infinite b is no number
+  }
+  static bool fits(float a, float b) { return std::fabs(a) < std::fabs(b) * 0x1p28F; }
+};
+// LITERALINCLUDE END: REST IN DOUBLE
+
+/// Whether what is left, of the sign of a, has to be made up to the sign of b.
+template <class C>
+bool isOpposite(C left, C b) {
+  return (left != C(0)) & ((left < C(0)) != (b < C(0)));
 }
 
 /// What remains, with the sign of `b`.
 template <class C>
-C remainder(C a, C b) {
-  const C left = rest(a, b);
-  return left != C(0) && (left < C(0)) != (b < C(0)) ? left + b : left;
+C remainder(C left, C b) {
+  return isOpposite(left, b) ? left + b : left;
 }
 
 /// As Python's //: floor(a / b) may be one too many, as a / b may have been rounded up to a whole number.
 template <class C>
-C floorDivide(C a, C b) {
+C floorDivide(C a, C b, C left) {
   if constexpr (std::is_integral_v<C>) {
-    return divide(a, b) - C(rest(a, b) != 0 && (a < C(0)) != (b < C(0)));
+    return divide(a, b) - C(left != 0 && (a < C(0)) != (b < C(0)));
   } else {
-    if (b == C(0)) {
-      return a / b;
-    }
-    const C left = rest(a, b);
-    const C quotient = (a - left) / b - C(left != C(0) && (left < C(0)) != (b < C(0)));
-    if (quotient == C(0)) {
-      return std::copysign(C(0), a / b);
-    }
-    const C whole = std::floor(quotient);
-    return quotient - whole > C(0.5) ? whole + 1 : whole;
+    const C quotient = (a - left) / b - (isOpposite(left, b) ? C(1) : C(0));
+    const C floor = std::floor(quotient);
+    const C whole = quotient - floor > C(0.5) ? floor + C(1) : floor;
+    return b == C(0) ? a / b : quotient == C(0) ? std::copysign(C(0), a / b) : whole;
   }
 }
 
@@ -106,8 +121,23 @@ struct CheckedKernel {
 
 // LITERALINCLUDE END: CHECKED KERNEL
 
-/// A lambda of two elements as kernels for all real numbers, checked where they are integers.
+/// A lambda of two elements, and of what tells their rest, as functors.
 template <auto f>
+struct WithRest {
+  template <class C, class R>
+  struct Call {
+    C operator()(C a, C b) const { return f(a, b, R()); }
+  };
+  struct OfFloats : Call<float, Rest> {
+    using Quick = Call<float, RestInDouble>;
+    static bool isQuick(float a, float b) { return RestInDouble::fits(a, b); }
+  };
+  template <class C>
+  using Binary = std::conditional_t<std::is_same_v<C, float>, OfFloats, Call<C, Rest>>;
+};
+
+/// Functors as kernels for all real numbers, checked where they are integers.
+template <template <class> class F>
 class Division {
  public:
   OPENREG_IN_THIS_FILE explicit Division(const char* name) : floats_(name) {
@@ -118,16 +148,20 @@ class Division {
  private:
   template <class C>
   static void checked(const char* name) {
-    using F = Lambda<f>::template Binary<C>;
-    add({fullName(name, kComputeTypeOf<C>), &CheckedKernel<F>::run, offsetof(StridedArgs, packed)});
+    add({fullName(name, kComputeTypeOf<C>), &CheckedKernel<F<C>>::run, offsetof(StridedArgs, packed)});
   }
-  Binary<f, Floats> floats_;
+  ElementwiseOf<F, Floats> floats_;
 };
 
-const Division<[](auto a, auto b) { return floorDivide(a, b); }> kFloorDivide("div_floor");
-const Division<[](auto a, auto b) { return truncDivide(a, b); }> kTruncDivide("div_trunc");
-const Division<[](auto a, auto b) { return remainder(a, b); }> kRemainder("remainder");
-const Division<[](auto a, auto b) { return rest(a, b); }> kFmod("fmod");
+using FloorDivide = WithRest<[](auto a, auto b, auto rest) { return floorDivide(a, b, rest(a, b)); }>;
+using TruncDivide = Lambda<[](auto a, auto b) { return truncDivide(a, b); }>;
+using Remainder = WithRest<[](auto a, auto b, auto rest) { return remainder(rest(a, b), b); }>;
+using Fmod = WithRest<[](auto a, auto b, auto rest) { return rest(a, b); }>;
+
+const Division<FloorDivide::Binary> kFloorDivide("div_floor");
+const Division<TruncDivide::Binary> kTruncDivide("div_trunc");
+const Division<Remainder::Binary> kRemainder("remainder");
+const Division<Fmod::Binary> kFmod("fmod");
 
 } // namespace
 
