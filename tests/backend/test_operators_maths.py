@@ -34,6 +34,72 @@ def digits_lost(got: torch.Tensor, want: torch.Tensor) -> float:
     return ((got.double() - want) / want.abs().clamp_min(1e-300)).abs().max().item() / torch.finfo(got.dtype).eps
 
 
+# ------------------------------------------------- special functions
+
+POSITIVE = torch.cat([torch.linspace(0.01, 40, 300), torch.tensor([1e-15, 1e-5, 100.0, 1e4])])
+SIGNED = torch.cat([POSITIVE, -torch.linspace(0.013, 12.6, 200)])
+SMALL = torch.linspace(-85.3, 85.3, 301)
+SHARES = torch.cat([torch.linspace(0.001, 0.999, 300), 10.0 ** -torch.arange(3.0, 38.0)])
+# A function, its exact twin, numbers, and the units in the last place that may be lost: of floats, of doubles.
+SPECIAL: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., object], torch.Tensor, tuple[float, float]]] = {
+    "lgamma": (
+        torch.lgamma,
+        lambda x: mpmath.log(abs(mpmath.gamma(x))),
+        torch.cat([SIGNED, beside(1.0, 2.0)]),
+        (2, 10),
+    ),
+    "trigamma": (
+        lambda x: torch.polygamma(1, x),
+        lambda x: mpmath.psi(1, x),
+        SIGNED,
+        (1, 5000),
+    ),  # beside poles a rounded multiple of pi
+    "ndtri": (torch.special.ndtri, lambda x: mpmath.sqrt(2) * mpmath.erfinv(2 * x - 1), SHARES[SHARES != 0.5], (1, 20)),
+    "i0": (torch.i0, lambda x: mpmath.besseli(0, x), SMALL, (6, 20)),
+    "i0e": (torch.special.i0e, lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)), SMALL, (3, 20)),
+    "i1": (torch.special.i1, lambda x: mpmath.besseli(1, x), SMALL, (10, 20)),
+    "i1e": (torch.special.i1e, lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)), SMALL, (10, 20)),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", SPECIAL)
+def test_a_special_function_loses_few_digits_wherever_it_is_asked(device: str, name: str, dtype: torch.dtype) -> None:
+    function, exact, numbers, limits = SPECIAL[name]
+    with mpmath.workdps(80):
+        want = torch.tensor([float(exact(mpmath.mpf(x))) for x in numbers.tolist()], dtype=torch.float64)
+    got = function(numbers.to(device, dtype)).cpu()
+    assert digits_lost(got, want) < limits[dtype is torch.float64]
+
+
+def test_special_functions_at_their_poles_and_ends(device: str) -> None:
+    x = torch.tensor([INF, -INF, NAN, 0.0, -0.0, -3.0, 1.0, 2.0], device=device)
+    assert torch.lgamma(x).tolist()[:2] == [INF, INF]
+    assert torch.lgamma(x).tolist()[3:] == [INF, INF, INF, 0.0, 0.0]
+    assert torch.polygamma(1, x).tolist()[:1] == [0.0]
+    assert torch.polygamma(1, x).tolist()[3:5] == [INF, INF]
+    assert torch.polygamma(1, x)[5].item() > 1e30
+    assert torch.special.ndtri(x).isnan().tolist() == [True, True, True, False, False, True, False, True]
+    assert torch.special.ndtri(x).tolist()[3:7:3] == [-INF, INF]
+    assert torch.i0(x).tolist()[:2] == [INF, INF]
+    assert torch.special.i1(x).tolist()[:2] == [INF, -INF]
+    assert torch.special.i1e(x).tolist()[:2] == torch.special.i0e(x).tolist()[:2] == [0.0, 0.0]
+    for function in (torch.lgamma, torch.i0, torch.special.i1, torch.special.i0e, torch.special.i1e):
+        assert math.isnan(function(x)[2].item())
+    assert math.isfinite(torch.special.i1(torch.tensor(91.0, device=device)).item())  # although exp(91) is not
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_a_special_function_gives_the_same_bits_in_any_place_and_layout(device: str, name: str) -> None:
+    function, _, numbers, _ = SPECIAL[name]
+    here = numbers.to(device)
+    whole = function(here)
+    assert torch.equal(function(here[3:20]), whole[3:20])
+    assert torch.equal(function(torch.stack((here, here), 1)[:, 0]), whole)
+    beside_others = function(torch.stack((here, -here.flip(0)), 1))[:, 0]
+    assert torch.equal(beside_others, whole)
+
+
 # ------------------------------------------------- divisions
 
 LARGE = torch.tensor([1.0, 3e38, -3e38, 1e-45, -7e30, 5.0, -0.0, 0.0, INF, -INF, NAN, -1.0, 2.0**28 - 1, 2.0**28 + 32])

@@ -10,3 +10,7 @@
 #else
 #define OPENREG_MULTIVERSION
 #endif
+
+// In front of a function that such loops call: it is compiled for the processor that the loop around it is compiled
+// for.
+#define OPENREG_INLINE __attribute__((always_inline))

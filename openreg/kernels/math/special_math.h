@@ -1,4 +1,5 @@
-// Special functions of a real number that the C library lacks. In double whatever the type: none of them is a hot loop.
+// Special functions of a real number that the C library lacks, in double. Where a loop of floats is hot,
+// vector_special.h has another form.
 #pragma once
 
 #include <cmath>
@@ -86,23 +87,15 @@ inline double zeta(double s, double x) {
   return sum;
 }
 
-/// The second derivative of log gamma.
-inline double trigamma(double x) {
-  if (x < 0.5) { // reflection
-    const double sine = std::sin(std::numbers::pi * x);
-    return std::numbers::pi * std::numbers::pi / (sine * sine) - trigamma(1.0 - x);
-  }
-  return zeta(2.0, x);
-}
-
 /// The n-th derivative of digamma.
 inline double polygamma(double n, double x) {
   const double sign = std::fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
   return sign * std::exp(logGamma(n + 1.0)) * zeta(n + 1.0, x);
 }
 
-/// Where erf is `x`, given also `rest` = 1 - |x|, which may be known more exactly than x.
-inline double inverseErf(double x, double rest) {
+/// Where erf is `x`.
+inline double inverseErf(double x) {
+  const double rest = 1.0 - std::fabs(x);
   if (!(rest > 0.0)) {
     return rest == 0.0 ? std::copysign(kInfinity, x) : kNan;
   }
@@ -118,19 +111,6 @@ inline double inverseErf(double x, double rest) {
     y -= newton / (1.0 + y * newton);
   }
   return std::copysign(y, x);
-}
-
-inline double inverseErf(double x) {
-  return inverseErf(x, 1.0 - std::fabs(x));
-}
-
-/// Where the normal distribution's share is p.
-inline double normalQuantile(double p) {
-  if (p < 0.0 || p > 1.0 || p != p) {
-    return kNan;
-  }
-  return std::numbers::sqrt2 *
-         (p < 0.5 ? -inverseErf(1.0 - 2.0 * p, 2.0 * p) : inverseErf(2.0 * p - 1.0, 2.0 * (1.0 - p)));
 }
 
 /// exp(x^2) * erfc(x).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 // glibc has these for whole vectors, too, in libmvec, but tells gcc so only where -ffast-math is on. The vector forms

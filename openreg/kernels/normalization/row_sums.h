@@ -10,9 +10,6 @@
 
 namespace openreg::kernels {
 
-// Inlined, so that it is compiled for the processor that the function around it is compiled for.
-#define OPENREG_INLINE __attribute__((always_inline))
-
 /// Partial sums that are kept side by side: several vectors of them, so that an addition need not wait for the last.
 constexpr int kSums = 32;
 
@@ -121,7 +118,5 @@ OPENREG_MULTIVERSION static void multiplyRows(C* out, const C* x, const C* y, in
     out[i] = x[i] * y[i];
   }
 }
-
-#undef OPENREG_INLINE
 
 } // namespace openreg::kernels

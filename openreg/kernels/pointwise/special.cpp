@@ -5,7 +5,7 @@
 
 #include "kernels/loop/convert.h"
 #include "kernels/loop/functors.h"
-#include "kernels/math/vector_math.h"
+#include "kernels/math/vector_special.h"
 
 namespace openreg::kernels {
 
@@ -23,25 +23,44 @@ C entropy(C x) {
   return x > C(0) ? -x * std::log(x) : (x == C(0) ? C(0) : (x < C(0) ? C(-math::kInfinity) : x));
 }
 
-template <double (*f)(double)>
-struct InDouble {
+/// Floats by a form that whole vectors go through; double as exactly as it can be.
+template <float (*ofFloat)(float), double (*ofDouble)(double)>
+struct ByType {
   template <class C>
   struct Functor {
-    C operator()(C x) const { return static_cast<C>(f(static_cast<double>(x))); }
+    OPENREG_INLINE C operator()(C x) const {
+      if constexpr (std::is_same_v<C, float>) {
+        return ofFloat(x);
+      } else {
+        return ofDouble(x);
+      }
+    }
   };
 };
-template <double (*f)(double)>
-using Special = ElementwiseOf<InDouble<f>::template Functor, Floats>;
+template <float (*ofFloat)(float), double (*ofDouble)(double)>
+using Special = ElementwiseOf<ByType<ofFloat, ofDouble>::template Functor, Floats>;
 
-/// Floats by a polynomial that whole vectors go through; double as exactly as it can be.
-template <class C>
-C inverseErf(C x) {
-  if constexpr (std::is_same_v<C, float>) {
-    return math::inverseErfOfFloat(x);
-  } else {
-    return math::inverseErf(x);
-  }
+template <double (*f)(double)>
+OPENREG_INLINE inline float inDouble(float x) {
+  return static_cast<float>(f(x));
 }
+/// Both in double.
+template <double (*f)(double)>
+using InDouble = Special<inDouble<f>, f>;
+
+template <class C>
+struct LogGamma {
+  C operator()(C x) const { return math::logGamma(x); }
+};
+template <>
+struct LogGamma<float> {
+  struct Quick {
+    OPENREG_INLINE float operator()(float x) const { return math::logGammaOfFloat<false>(x); }
+  };
+  OPENREG_INLINE float operator()(float x) const { return math::logGammaOfFloat<true>(x); }
+  static bool isQuick(float x) { return x >= 0; }
+};
+
 double scaledI0(double x) {
   return math::scaledBesselI(0, x);
 }
@@ -59,17 +78,17 @@ const Unary<[](auto x) { return std::erf(x); }, Floats> kErf("erf");
 const Unary<[](auto x) { return std::erfc(x); }, Floats> kErfc("erfc");
 const Unary<[](auto x) { return sinc(x); }, FloatsAndComplex> kSinc("sinc");
 const Unary<[](auto x) { return entropy(x); }, Floats> kEntropy("special_entr");
-const Unary<[](auto x) { return inverseErf(x); }, Floats> kInverseErf("erfinv");
-const Special<math::logGamma> kLogGamma("lgamma");
-const Special<math::digamma> kDigamma("digamma");
-const Special<math::trigamma> kTrigamma("trigamma");
-const Special<math::normalQuantile> kNormalQuantile("special_ndtri");
-const Special<math::logNormalShare> kLogNormalShare("special_log_ndtr");
-const Special<math::scaledErfc> kScaledErfc("special_erfcx");
-const Special<i0> kI0("i0");
-const Special<scaledI0> kScaledI0("special_i0e");
-const Special<i1> kI1("special_i1");
-const Special<scaledI1> kScaledI1("special_i1e");
+const InDouble<math::digamma> kDigamma("digamma");
+const InDouble<math::trigamma> kTrigamma("trigamma");
+const InDouble<math::normalQuantile> kNormalQuantile("special_ndtri");
+const InDouble<math::logNormalShare> kLogNormalShare("special_log_ndtr");
+const InDouble<math::scaledErfc> kScaledErfc("special_erfcx");
+const Special<math::inverseErfOfFloat, math::inverseErf> kInverseErf("erfinv");
+const ElementwiseOf<LogGamma, Floats> kLogGamma("lgamma");
+const Special<math::besselI0OfFloat, i0> kI0("i0");
+const Special<math::scaledBesselI0OfFloat, scaledI0> kScaledI0("special_i0e");
+const Special<math::besselI1OfFloat, i1> kI1("special_i1");
+const Special<math::scaledBesselI1OfFloat, scaledI1> kScaledI1("special_i1e");
 
 template <class C>
 struct Polygamma {
