@@ -73,7 +73,7 @@ def test_strides_of_a_single_row_or_column_may_be_any_number(case: str, device: 
 TOO_LARGE = {
     "rows": "torch.mm(x.view(-1, 1), x[:1].view(1, 1), out=y.view(-1, 1))",
     "columns": "torch.mm(x[:1].view(1, 1), x.view(1, -1), out=y.view(1, -1))",
-    "factors of an element": "x @ x",
+    "factors of an element": "x.view(1, -1) @ x.view(-1, 1)",
     "elements of a channel": "F.conv1d(x.view(1, 1, -1), x[:1].view(1, 1, 1), stride=1 << 30)",
     "positions of the window": "F.conv1d(x[:1].view(1, 1, 1), x[:1].view(1, 1, 1), padding=1 << 30)",
     "elements of a filter": "F.conv1d(x[:1].view(1, 1, 1), x.view(1, 1, -1), padding=(1 << 30) + 8)",

@@ -141,3 +141,62 @@ def test_a_whole_quotient_is_pythons(device: str) -> None:
     a, b = randn(5000) * 100, randn(5000, seed=2)
     want = torch.tensor([x // y for x, y in zip(a.tolist(), b.tolist(), strict=True)])
     assert torch.equal((a.to(device) // b.to(device)).cpu(), want)
+
+
+# ------------------------------------------------- products with vectors
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.bfloat16, torch.float32, torch.float64, torch.complex64])
+@pytest.mark.parametrize("size", [0, 1, 33, 100_003])
+def test_a_dot_product_equals_the_exact_one(device: str, dtype: torch.dtype, size: int) -> None:
+    scale = 10 if dtype is torch.int32 else 1
+    x, y = ((randn(size, seed=seed, dtype=torch.complex128) * scale) for seed in (1, 2))
+    x, y = (it.to(dtype) if dtype.is_complex else it.real.to(dtype) for it in (x, y))
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    for function, left in ((torch.dot, x), (torch.vdot, x.conj())):
+        want = (left.to(wide) * y.to(wide)).sum()
+        got = function(x.to(device), y.to(device))
+        assert got.dtype == dtype
+        torch.testing.assert_close(got.cpu().to(wide), want.to(dtype).to(wide), rtol=1e-5, atol=1e-3)
+    strided = torch.stack((x, x), 1).to(device)[:, 1]
+    assert torch.equal(strided.dot(y.to(device)), x.to(device).dot(y.to(device)))
+
+
+def test_lazy_conjugates_count_in_a_dot_product(device: str) -> None:
+    x, y = randn(40, dtype=torch.complex64), randn(40, seed=2, dtype=torch.complex64)
+    for function in (torch.dot, torch.vdot):
+        for left in (x, x.conj()):
+            for right in (y, y.conj()):
+                here = (x.to(device).conj() if left.is_conj() else x.to(device), y.to(device))
+                got = function(here[0], here[1].conj() if right.is_conj() else here[1])
+                torch.testing.assert_close(got.cpu(), function(left, right))
+
+
+def test_a_dot_product_is_finite_although_its_terms_are_not(device: str) -> None:
+    x, y = torch.full((64,), 1e25), torch.full((64,), 1e20)
+    y[::2] = -1e20
+    assert x.to(device).dot(y.to(device)).item() == 0.0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (5, 9), (300, 517), (517, 300)], ids=str)
+def test_a_matrix_times_a_vector_in_each_layout(device: str, shape: tuple[int, int], dtype: torch.dtype) -> None:
+    rows, columns = shape
+    matrices = {
+        "rows": randn(rows, columns, dtype=dtype),
+        "columns": randn(columns, rows, dtype=dtype).t(),
+        "rows apart": randn(rows, columns + 3, dtype=dtype)[:, 2:-1],
+        "gaps": randn(rows, 2 * columns, dtype=dtype)[:, ::2],
+    }
+    for matrix in matrices.values():
+        for vector in (randn(columns, seed=2, dtype=dtype), randn(columns, 3, seed=2, dtype=dtype)[:, 1]):
+            added = torch.full((rows,), NAN, dtype=dtype)
+            here = [it.to(device) for it in (added, matrix, vector)]
+            got = torch.addmv(*here, beta=0, alpha=0.5)
+            near = {"rtol": 1e-5, "atol": 1e-4} if dtype in (torch.float32, torch.complex64) else {}
+            torch.testing.assert_close(got.cpu(), torch.addmv(added, matrix, vector, beta=0, alpha=0.5), **near)
+            # And as a row, which is written into memory that has gaps.
+            out = torch.full((rows, 2), NAN, dtype=dtype, device=device)
+            torch.mm(here[2][None], here[1].t(), out=out[:, 0][None])
+            torch.testing.assert_close(out[:, 0].cpu(), matrix @ vector, **near)
+            assert out[:, 1].isnan().all()

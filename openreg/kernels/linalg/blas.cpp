@@ -63,6 +63,10 @@ struct Opened {
     get(library, functions.dgemm, "scipy_cblas_dgemm");
     get(library, functions.cgemm, "scipy_cblas_cgemm");
     get(library, functions.zgemm, "scipy_cblas_zgemm");
+    get(library, functions.sgemv, "scipy_cblas_sgemv");
+    get(library, functions.dgemv, "scipy_cblas_dgemv");
+    get(library, functions.cgemv, "scipy_cblas_cgemv");
+    get(library, functions.zgemv, "scipy_cblas_zgemv");
     opener = getpid();
     std::atexit(&close);
   }

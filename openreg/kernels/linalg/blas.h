@@ -24,10 +24,29 @@ struct Blas {
       T* c,
       int ldc);
 
+  template <class T, class Scalar>
+  using Gemv = void (*)(
+      int order,
+      int trans,
+      int m,
+      int n,
+      Scalar alpha,
+      const T* a,
+      int lda,
+      const T* x,
+      int incx,
+      Scalar beta,
+      T* y,
+      int incy);
+
   Gemm<float, float> sgemm;
   Gemm<double, double> dgemm;
   Gemm<void, const void*> cgemm; ///< Complex numbers go by pointer.
   Gemm<void, const void*> zgemm;
+  Gemv<float, float> sgemv;
+  Gemv<double, double> dgemv;
+  Gemv<void, const void*> cgemv;
+  Gemv<void, const void*> zgemv;
 
   static constexpr int kRowMajor = 101;
   static constexpr int kNoTranspose = 111;

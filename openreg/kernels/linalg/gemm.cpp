@@ -9,6 +9,7 @@
 #include "kernels/linalg/blas.h"
 #include "kernels/loop/block.h"
 #include "kernels/loop/convert.h"
+#include "kernels/loop/element.h"
 #include "kernels/loop/functor.h"
 
 namespace openreg::kernels {
@@ -29,10 +30,12 @@ struct Product {
   int64_t lines() const { return byRows ? args.m : args.n; }
   int64_t panels() const { return (lines() + kPanel - 1) / kPanel; }
 
-  /// Fewest panels that are worth a thread of their own.
+  /// Fewest panels that are worth a thread of their own. By a vector, each number of the matrix is read for one
+  /// multiplication.
   int64_t grain() const {
     const int64_t perPanel = args.k * kPanel * (byRows ? args.n : args.m);
-    return kWork / std::max(int64_t{1}, perPanel) + 1;
+    const int64_t work = std::min(args.m, args.n) == 1 ? kGrain : kWork;
+    return work / std::max(int64_t{1}, perPanel) + 1;
   }
 
   /// Calls `use(batch, row, rows, column, columns)` for each part of a matrix in the panels [begin, end).
@@ -81,6 +84,63 @@ struct Layout {
   }
 };
 
+/// That one of BLAS's functions which takes numbers of type T.
+template <class T, class S, class D, class C, class Z>
+auto functionFor(S s, D d, C c, Z z) {
+  if constexpr (std::is_same_v<T, float>) {
+    return s;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return d;
+  } else if constexpr (std::is_same_v<T, Complex<float>>) {
+    return c;
+  } else {
+    return z;
+  }
+}
+
+/// A number as BLAS takes it: complex ones by pointer.
+template <class T>
+auto passed(const T& number) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return number;
+  } else {
+    return static_cast<const void*>(&number);
+  }
+}
+
+/// Numbers with others between them.
+template <class T>
+struct Vector {
+  T* data;
+  int64_t stride;
+};
+
+/// y = beta · y + alpha · a · x. BLAS has a faster way than to multiply by a matrix of one column.
+/// @param lines Rows of a, or columns of the transposed matrix: numbers in y.
+/// @param byLines Whether each of them is in one piece. Else their first numbers are, and so on.
+template <class T>
+void multiplyByVector(
+    const Product& product,
+    int64_t lines,
+    bool byLines,
+    const T* a,
+    int leading,
+    const Vector<const T>& x,
+    const Vector<T>& y) {
+  const Blas& blas = *product.blas;
+  const int k = static_cast<int>(product.args.k);
+  const T alpha = scalar<T>(product.args.alpha);
+  const T beta = scalar<T>(product.args.beta);
+  for (int64_t i = 0; beta == T(0) && i < lines; ++i) { // What was there doesn't count, not even a NaN.
+    y.data[i * y.stride] = T(0);
+  }
+  const auto gemv = functionFor<T>(blas.sgemv, blas.dgemv, blas.cgemv, blas.zgemv);
+  gemv(
+      Blas::kRowMajor, byLines ? Blas::kNoTranspose : Blas::kTranspose, byLines ? static_cast<int>(lines) : k,
+      byLines ? k : static_cast<int>(lines), passed(alpha), a, leading, x.data, static_cast<int>(x.stride),
+      passed(beta), y.data, static_cast<int>(y.stride));
+}
+
 template <class T>
 void multiply(const Product& product, int64_t batch, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const GemmArgs& args = product.args;
@@ -89,23 +149,22 @@ void multiply(const Product& product, int64_t batch, int64_t row, int64_t rows, 
   T* c = at<T>(args.c, batch, row, column);
   const Layout layoutA(args.a, args.m, args.k);
   const Layout layoutB(args.b, args.k, args.n);
-  const int ldc = static_cast<int>(std::max(args.c.rowStride, args.n));
-  const auto call = [&](auto gemm, auto alpha, auto beta) {
-    gemm(
-        Blas::kRowMajor, layoutA.transposed, layoutB.transposed, static_cast<int>(rows), static_cast<int>(columns),
-        static_cast<int>(args.k), alpha, a, layoutA.leading, b, layoutB.leading, beta, c, ldc);
-  };
+  if (args.n == 1) {
+    const bool byLines = layoutA.transposed == Blas::kNoTranspose;
+    return multiplyByVector<T>(
+        product, rows, byLines, a, layoutA.leading, {b, args.b.rowStride}, {c, args.c.rowStride});
+  }
+  if (args.m == 1) {
+    const bool byLines = layoutB.transposed == Blas::kTranspose;
+    return multiplyByVector<T>(product, columns, byLines, b, layoutB.leading, {a, args.a.colStride}, {c, 1});
+  }
   const T alpha = scalar<T>(args.alpha);
   const T beta = scalar<T>(args.beta);
-  if constexpr (std::is_same_v<T, float>) {
-    call(product.blas->sgemm, alpha, beta);
-  } else if constexpr (std::is_same_v<T, double>) {
-    call(product.blas->dgemm, alpha, beta);
-  } else if constexpr (std::is_same_v<T, Complex<float>>) {
-    call(product.blas->cgemm, &alpha, &beta);
-  } else {
-    call(product.blas->zgemm, &alpha, &beta);
-  }
+  const auto gemm = functionFor<T>(product.blas->sgemm, product.blas->dgemm, product.blas->cgemm, product.blas->zgemm);
+  gemm(
+      Blas::kRowMajor, layoutA.transposed, layoutB.transposed, static_cast<int>(rows), static_cast<int>(columns),
+      static_cast<int>(args.k), passed(alpha), a, layoutA.leading, b, layoutB.leading, passed(beta), c,
+      static_cast<int>(std::max(args.c.rowStride, args.n)));
 }
 
 template <class T>

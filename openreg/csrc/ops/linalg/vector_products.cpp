@@ -1,7 +1,10 @@
 // Products with vectors, and sums of products: addmv, dot, vdot, addbmm.
+#include "ops/launch/arrays.h"
 #include "ops/linalg/gemm.h"
 #include "ops/structured/forms.h"
 #include "ops/structured/plain.h"
+
+#include <kernels/linalg/dot.h>
 
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/addmv_meta.h>
@@ -27,7 +30,8 @@ struct AddedVectorProduct : at::meta::structured_addmv {
 };
 using Addmv = Structured<AddedVectorProduct, "addmv.out">;
 
-at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
+/// @param conjugates Whether to take the elements of `self`, which itself is no lazy conjugate, conjugated.
+at::Tensor launchDot(const at::Tensor& self, const at::Tensor& other, bool conjugates) {
   TORCH_CHECK(
       self.dim() == 1 && other.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", other.dim(),
       "D tensors");
@@ -39,12 +43,25 @@ at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
       other.numel(), "] to have the same number of elements, but got ", self.numel(), " and ", other.numel(),
       " elements respectively");
   auto out = at::empty({}, self.options());
-  multiplyMatrices(out.view({1, 1}), self.unsqueeze(0), other.unsqueeze(1), /*beta=*/0, /*alpha=*/1);
+  const ArrayOutput output(out);
+  kernels::DotArgs args{};
+  args.count = self.numel();
+  args.conjugates = conjugates ? 1 : 0;
+  launchOverArrays(
+      kernelFamily<"dot">, self, args,
+      {reads("self", &kernels::DotArgs::first, self.resolve_neg()),
+       reads("tensor", &kernels::DotArgs::second, other.resolve_conj().resolve_neg()),
+       writes("result", &kernels::DotArgs::result, output)});
+  output.finish();
   return out;
 }
 
+at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
+  return self.is_conj() ? launchDot(self.conj(), other, true) : launchDot(self, other, false);
+}
+
 at::Tensor vdot(const at::Tensor& self, const at::Tensor& other) {
-  return dot(self.conj(), other); // which is self itself, if it is real
+  return self.is_conj() ? launchDot(self.conj(), other, false) : launchDot(self, other, true);
 }
 
 template <at::Tensor (*product)(const at::Tensor&, const at::Tensor&)>
