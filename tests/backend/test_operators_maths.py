@@ -200,3 +200,63 @@ def test_a_matrix_times_a_vector_in_each_layout(device: str, shape: tuple[int, i
             torch.mm(here[2][None], here[1].t(), out=out[:, 0][None])
             torch.testing.assert_close(out[:, 0].cpu(), matrix @ vector, **near)
             assert out[:, 1].isnan().all()
+
+
+# ------------------------------------------------- vectors with a length, and across two others
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_vectors_along_any_dimension_get_a_length(device: str, dim: int, dtype: torch.dtype) -> None:
+    v, grad = randn(7, 45, 33).to(dtype), randn(7, 45, 33, seed=2).to(dtype)
+    g = randn(*(n if i == dim else 1 for i, n in enumerate(v.shape)), seed=3).to(dtype)
+    others = [i for i in range(3) if i != dim]
+    leaves = [v.double().requires_grad_(), g.double().requires_grad_()]
+    norms = leaves[0].square().sum(others, keepdim=True).sqrt()
+    want = leaves[0] * (leaves[1] / norms)
+    want.backward(grad.double())
+    near = {"rtol": 1e-2, "atol": 2e-2} if dtype is torch.float16 else {"rtol": 1e-5, "atol": 1e-5}
+    got, got_norms = torch.ops.aten._weight_norm_interface(v.to(device), g.to(device), dim)
+    torch.testing.assert_close(got.cpu(), want.to(dtype), **near)
+    torch.testing.assert_close(got_norms.cpu(), norms.to(dtype), **near)
+    grads = torch.ops.aten._weight_norm_interface_backward(*(it.to(device) for it in (grad, v, g)), got_norms, dim)
+    for found, leaf in zip(grads, leaves, strict=True):
+        torch.testing.assert_close(found.cpu(), leaf.grad.to(dtype), **near)
+
+
+def test_vectors_too_large_to_be_squared_get_a_length(device: str) -> None:
+    v, g = torch.full((4, 40), 1e25, device=device), torch.ones(4, 1, device=device)
+    for direction, length, dim in ((v, g, 0), (v.t(), g.t(), 1)):
+        got, norms = torch.ops.aten._weight_norm_interface(direction, length, dim)
+        torch.testing.assert_close(norms.cpu(), torch.full(length.shape, 40**0.5 * 1e25))
+        torch.testing.assert_close(got.cpu(), torch.full(direction.shape, 40**-0.5))
+
+
+def test_a_length_for_each_vector_is_wanted(device: str) -> None:
+    v = torch.ones(4, 5, device=device)
+    text = "_weight_norm_interface: expected g to have one element for each of the 4 places along dimension 0 of v"
+    with pytest.raises(RuntimeError, match=text):
+        torch.ops.aten._weight_norm_interface(v, torch.ones(5, device=device), 0)
+    with pytest.raises(
+        RuntimeError, match=r"expected dim to be one of v's dimensions, which has size \[4, 5\], but got 2"
+    ):
+        torch.ops.aten._weight_norm_interface(v, torch.ones(4, device=device), 2)
+
+
+@pytest.mark.parametrize("dtype", [torch.int16, torch.float32, torch.complex64])
+def test_a_cross_product_along_any_dimension_of_any_layout(device: str, dtype: torch.dtype) -> None:
+    x, y = ((randn(5, 3, 4, 3, seed=seed, dtype=torch.complex64) * 9) for seed in (1, 2))
+    x, y = (it.to(dtype) if dtype.is_complex else it.real.to(dtype) for it in (x, y))
+    for left, right, dim in ((x, y, 1), (x, y[:1], -1), (x.transpose(0, 2), y.transpose(0, 2), 3)):
+        want = torch.linalg.cross(left, right, dim=dim)
+        torch.testing.assert_close(torch.linalg.cross(left.to(device), right.to(device), dim=dim).cpu(), want)
+
+
+def test_a_cross_product_may_be_written_over_its_arguments(device: str) -> None:
+    memory = randn(60).to(device)
+    # PyTorch refuses the same elements, but cannot say whether two such tensors have some in common.
+    x, out = (memory.as_strided((6, 3), (7, 2), offset) for offset in (0, 2))
+    y = randn(6, 3, seed=2)
+    want = torch.linalg.cross(x.cpu(), y)
+    torch.linalg.cross(x, y.to(device), out=out)
+    torch.testing.assert_close(out.cpu(), want)

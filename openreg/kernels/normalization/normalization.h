@@ -98,4 +98,28 @@ struct GroupNormBackwardArgs {
   int64_t positions;
 };
 
+/// "weight_norm": each of `vectors` vectors gets a length of its own. They lie in outer × vectors × inner numbers.
+struct WeightNormArgs {
+  void* direction;
+  void* length; ///< Of each vector.
+  void* output;
+  void* norms; ///< The lengths that the vectors had, written.
+  int64_t outer;
+  int64_t vectors;
+  int64_t inner;
+};
+
+/// "weight_norm_backward".
+struct WeightNormBackwardArgs {
+  void* gradOutput;
+  void* direction;
+  void* length;
+  void* norms;         ///< The lengths that the vectors had.
+  void* gradDirection; ///< Written.
+  void* gradLength;    ///< Written.
+  int64_t outer;
+  int64_t vectors;
+  int64_t inner;
+};
+
 } // namespace openreg::kernels

@@ -1,11 +1,11 @@
-// cross and trace, out of other operators.
+// cross, a component at a time, and trace, out of other operators.
+#include "ops/launch/elementwise.h"
 #include "ops/structured/forms.h"
 #include "ops/structured/plain.h"
 
+#include <ATen/TensorIterator.h>
 #include <ATen/native/Cross.h>
 #include <ATen/ops/linalg_cross_native.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/sub.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -13,9 +13,19 @@ namespace {
 
 /// In each component, the product of the next two, minus it the other way round.
 void crossKernel(const at::Tensor& result, const at::Tensor& a, const at::Tensor& b, int64_t dim) {
-  const auto next = [dim](const at::Tensor& x, int64_t steps) { return x.roll(-steps, dim); };
-  at::Tensor out = result;
-  at::sub_out(out, at::mul(next(a, 1), next(b, 2)), at::mul(next(a, 2), next(b, 1)));
+  const auto left = apartFrom(result, a), right = apartFrom(result, b);
+  for (int64_t i = 0; i < 3; ++i) {
+    const auto next = (i + 1) % 3, last = (i + 2) % 3;
+    const auto iter = at::TensorIteratorConfig()
+                          .add_owned_output(result.select(dim, i))
+                          .add_owned_const_input(left.select(dim, next))
+                          .add_owned_const_input(right.select(dim, last))
+                          .add_owned_const_input(left.select(dim, last))
+                          .add_owned_const_input(right.select(dim, next))
+                          .resize_outputs(false)
+                          .build();
+    launchElementwise(kernelFamily<"cross">, iter);
+  }
 }
 
 at::Tensor trace(const at::Tensor& self) {

@@ -1,7 +1,10 @@
 // Weight normalisation: weights as a direction and a length, and their derivatives.
+#include "ops/launch/arrays.h"
 #include "ops/structured/plain.h"
 
-#include <ATen/ops/norm_except_dim.h>
+#include <kernels/normalization/normalization.h>
+
+#include <ATen/ops/empty_like.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -11,20 +14,35 @@ namespace {
 
 using TwoTensors = std::tuple<at::Tensor, at::Tensor>;
 
-/// Sums over all dimensions but one, which stay as dimensions of size 1: in the shape of the lengths.
-at::Tensor sumExcept(const at::Tensor& tensor, int64_t dim) {
-  at::DimVector others;
-  for (int64_t i = 0; i < tensor.dim(); ++i) {
-    if (i != dim) {
-      others.push_back(i);
-    }
-  }
-  return others.empty() ? tensor : tensor.sum(others, /*keepdim=*/true);
+/// Where the vectors lie that have each a length of their own: one for each place along a dimension.
+template <class Args>
+Args describeVectors(const char* op, const at::Tensor& direction, const at::Tensor& length, int64_t dim) {
+  TORCH_CHECK(
+      dim >= 0 && dim < direction.dim(), op, ": expected dim to be one of v's dimensions, which has size ",
+      direction.sizes(), ", but got ", dim);
+  Args args{};
+  args.outer = c10::multiply_integers(direction.sizes().slice(0, dim));
+  args.vectors = direction.size(dim);
+  args.inner = c10::multiply_integers(direction.sizes().slice(dim + 1));
+  TORCH_CHECK(
+      length.numel() == args.vectors, op, ": expected g to have one element for each of the ", args.vectors,
+      " places along dimension ", dim, " of v, but got a tensor of size ", length.sizes());
+  return args;
 }
 
 TwoTensors weightNorm(const at::Tensor& direction, const at::Tensor& length, int64_t dim) {
-  const auto norms = at::norm_except_dim(direction, 2, dim);
-  return {direction.mul(length.div(norms)), norms};
+  using Args = kernels::WeightNormArgs;
+  const auto args = describeVectors<Args>("_weight_norm_interface", direction, length, dim);
+  const auto result = at::empty_like(direction, at::MemoryFormat::Contiguous);
+  const auto norms = at::empty_like(length, at::MemoryFormat::Contiguous);
+  const ArrayOutput output(result), lengths(norms);
+  launchOverArrays(
+      kernelFamily<"weight_norm">, direction, args,
+      {reads("v", &Args::direction, direction), reads("g", &Args::length, length),
+       writes("result", &Args::output, output), writes("norms", &Args::norms, lengths)});
+  output.finish();
+  lengths.finish();
+  return {result, norms};
 }
 
 TwoTensors weightNormBackward(
@@ -33,10 +51,23 @@ TwoTensors weightNormBackward(
     const at::Tensor& length,
     const at::Tensor& norms,
     int64_t dim) {
-  const auto gradLength = sumExcept(grad.mul(direction), dim).div(norms);
-  // The part of the gradient along the direction changes nothing: the length is another parameter.
-  const auto across = grad.sub(direction.mul(gradLength.div(norms)));
-  return {across.mul(length.div(norms)), gradLength};
+  using Args = kernels::WeightNormBackwardArgs;
+  const auto args = describeVectors<Args>("_weight_norm_interface_backward", direction, length, dim);
+  TORCH_CHECK(
+      grad.sizes() == direction.sizes() && norms.numel() == length.numel(),
+      "_weight_norm_interface_backward: expected grad_w to be of the size ", direction.sizes(),
+      " and saved_norms of as many elements as saved_g, but got ", grad.sizes(), " and ", norms.sizes());
+  const auto gradDirection = at::empty_like(direction, at::MemoryFormat::Contiguous);
+  const auto gradLength = at::empty_like(length, at::MemoryFormat::Contiguous);
+  const ArrayOutput toDirection(gradDirection), toLength(gradLength);
+  launchOverArrays(
+      kernelFamily<"weight_norm_backward">, direction, args,
+      {reads("grad_w", &Args::gradOutput, grad), reads("saved_v", &Args::direction, direction),
+       reads("saved_g", &Args::length, length), reads("saved_norms", &Args::norms, norms, Fit::Parameter),
+       writes("grad_v", &Args::gradDirection, toDirection), writes("grad_g", &Args::gradLength, toLength)});
+  toDirection.finish();
+  toLength.finish();
+  return {gradDirection, gradLength};
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -1,0 +1,17 @@
+// Elementwise kernel: one component of a cross product.
+#include "kernels/loop/convert.h"
+#include "kernels/loop/functors.h"
+
+namespace openreg::kernels {
+
+namespace {
+
+template <class C>
+struct CrossComponent {
+  C operator()(C a, C b, C c, C d) const { return a * b - c * d; }
+};
+const ElementwiseOf<CrossComponent, Numbers> kCross("cross");
+
+} // namespace
+
+} // namespace openreg::kernels
