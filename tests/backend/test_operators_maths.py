@@ -260,3 +260,34 @@ def test_a_cross_product_may_be_written_over_its_arguments(device: str) -> None:
     want = torch.linalg.cross(x.cpu(), y)
     torch.linalg.cross(x, y.to(device), out=out)
     torch.testing.assert_close(out.cpu(), want)
+
+
+# ------------------------------------------------- distances
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, INF])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 16, 2), (17, 33, 5), (40, 15, 700)], ids=str)
+def test_distances_of_any_number_of_rows(device: str, shape: tuple[int, int, int], p: float) -> None:
+    rows, others, columns = shape
+    x, y = (
+        randn(2, count, columns, seed=count).mul(8).round() / 8 for count in (rows, others)
+    )  # no rounding, some ties
+    y[:, 0] = x[:, -1]
+    for function, inputs in ((lambda x, y: torch.cdist(x, y, p), (x, y)), (lambda y: torch.pdist(y, p), (y[0],))):
+        runs = []
+        for where, dtype in (("cpu", torch.float64), (device, torch.float32)):
+            leaves = [it.to(where, dtype).requires_grad_() for it in inputs]
+            result = function(*leaves)
+            grads = torch.autograd.grad(result, leaves, randn(*result.shape, seed=3).to(result))
+            runs.append([it.detach().cpu().double() for it in (result, *grads)])
+        for got, want in zip(runs[1], runs[0], strict=True):
+            torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-3, equal_nan=True)
+
+
+@pytest.mark.parametrize("size", [1e-25, 1e25])
+def test_rows_whose_differences_cannot_be_squared_are_at_a_distance(device: str, size: float) -> None:
+    x = randn(20, 5) * size
+    want = torch.pdist(x.double()).float()
+    torch.testing.assert_close(torch.pdist(x.to(device)).cpu(), want, rtol=1e-5, atol=0)
+    got = torch.cdist(x.to(device), x.to(device), compute_mode="donot_use_mm_for_euclid_dist")
+    torch.testing.assert_close(got.cpu()[*torch.triu_indices(20, 20, 1)], want, rtol=1e-5, atol=0)

@@ -1,83 +1,108 @@
-// The kernels "cdist.…", "cdist_backward.…", "pdist.…" and "pdist_backward.…": distances between rows.
+// The kernels "cdist.…" and "pdist.…": distances between rows.
 #include "kernels/linalg/distance.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <type_traits>
+#include <vector>
 
-#include "kernels/launch/registry.h"
-#include "kernels/loop/element.h"
+#include "kernels/linalg/distance_norms.h"
+#include "kernels/linalg/distance_rows.h"
+#include "kernels/loop/functor.h"
+#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Rows whose distances from another one are computed side by side, so that no sum goes across a vector.
+constexpr int64_t kTile = 32;
 
-template <class C>
-C distance(const C* a, const C* b, int64_t columns, double p) {
-  double sum = 0;
-  for (int64_t i = 0; i < columns; ++i) {
-    const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    if (p == 0) {
-      sum += difference > 0 ? 1 : difference; // 0, or not a number
-    } else if (p == 1) {
-      sum += difference;
-    } else if (p == 2) {
-      sum += difference * difference;
-    } else if (p == kInfinity) {
-      sum = difference > sum || difference != difference ? difference : sum;
-    } else {
-      sum += std::pow(difference, p);
+/// The sums of terms of the differences between a row and those of a tile. In T a block at a time, and then wider.
+template <class T, class N, class C>
+OPENREG_MULTIVERSION void sumTerms(N norm, const C* row, const C* tile, int64_t columns, double* to) {
+  std::fill_n(to, kTile, 0.0);
+  for (int64_t begin = 0; begin < columns; begin += kBlock) {
+    T sums[kTile] = {};
+    for (int64_t i = begin; i < std::min(columns, begin + kBlock); ++i) {
+      for (int64_t k = 0; k < kTile; ++k) {
+        sums[k] = norm.join(sums[k], norm.term(std::abs(T(row[i]) - T(tile[i * kTile + k]))));
+      }
+    }
+    for (int64_t k = 0; k < kTile; ++k) {
+      to[k] = norm.join(to[k], static_cast<double>(sums[k]));
     }
   }
-  return static_cast<C>(p == 2 ? std::sqrt(sum) : p == 0 || p == 1 || p == kInfinity ? sum : std::pow(sum, 1 / p));
 }
 
-/// The derivative of a distance by one element of the first row.
-double derivative(double difference, double distance, double p) {
-  const double sign = difference > 0 ? 1 : difference < 0 ? -1 : difference; // 0, or not a number
-  if (p == 1) {
-    return sign;
+template <class N, class C>
+OPENREG_MULTIVERSION void finishSums(N norm, const double* sums, C* to) {
+  for (int64_t k = 0; k < kTile; ++k) {
+    to[k] = static_cast<C>(norm.finish(sums[k]));
   }
-  if (p == 2) {
-    return difference / distance;
-  }
-  if (p == kInfinity) {
-    const double apart = std::ceil(std::abs(std::abs(difference) - distance)); // not a number, of two infinities
-    return sign * (1 - (apart > 1 ? 1 : apart));
-  }
-  return difference == 0 ? 0 : sign * std::pow(std::abs(difference) / distance, p - 1);
 }
 
-/// Calls `use(args, row)` for each row of `first`.
-template <class Use>
-void forEachRow(const DistanceArgs& args, orKernelContext& context, Use) {
-  context.parallelFor(
-      &context, args.batch * args.rows, std::max(int64_t{1}, kGrain / (args.others * args.columns + 1)),
-      [](void* state, int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-          Use{}(*static_cast<const DistanceArgs*>(state), row);
-        }
-      },
-      const_cast<DistanceArgs*>(&args));
-}
+/// Some rows: their first elements side by side, then their second ones, and so on.
+template <class C>
+class Tile {
+ public:
+  explicit Tile(int64_t columns) : columns_(columns), elements_(static_cast<size_t>(columns * kTile)) {}
 
-/// Where "pdist" has the distance between row i and a later row j.
-int64_t pairOf(int64_t i, int64_t j, int64_t rows) {
-  return i * (2 * rows - i - 1) / 2 + j - i - 1;
+  /// Takes some rows of a matrix, which may be fewer than there is room for.
+  void take(const C* from, int64_t rows) {
+    for (int64_t k = 0; k < rows; ++k) {
+      for (int64_t i = 0; i < columns_; ++i) {
+        elements_[static_cast<size_t>(i * kTile + k)] = from[k * columns_ + i];
+      }
+    }
+  }
+
+  /// The distances of a row from each of these.
+  template <class N>
+  void distances(N norm, const C* row, C (&to)[kTile]) const {
+    double sums[kTile];
+    using T = N::template Term<C>;
+    sumTerms<T>(norm, row, elements_.data(), columns_, sums);
+    if (std::is_same_v<T, float> && !std::all_of(sums, sums + kTile, &isOfFloat)) {
+      sumTerms<double>(norm, row, elements_.data(), columns_, sums);
+    }
+    finishSums(norm, sums, to);
+  }
+
+ private:
+  int64_t columns_;
+  std::vector<C> elements_;
+};
+
+/// Calls `put(row, other, count, distances)` for the distances of each row of a run from `count` others at a time.
+/// @param after Whether the others are those of the same matrix that come after the row.
+template <class C, class Put>
+void distancesOf(const DistanceArgs& args, const RowRun& run, bool after, Put put) {
+  const C* rows = static_cast<const C*>(args.first) + run.batch * args.rows * args.columns;
+  const C* others = after ? rows : static_cast<const C*>(args.second) + run.batch * args.others * args.columns;
+  Tile<C> tile(args.columns);
+  C distances[kTile];
+  withNorm(args.p, [&](auto norm) {
+    for (int64_t other = after ? run.begin + 1 : 0; other < args.others; other += kTile) {
+      const int64_t count = std::min(kTile, args.others - other);
+      const int64_t end = after ? std::min(run.end, other + count - 1) : run.end;
+      tile.take(others + other * args.columns, count);
+      for (int64_t row = run.begin; row < end; ++row) {
+        tile.distances(norm, rows + row * args.columns, distances);
+        put(row, other, count, distances);
+      }
+    }
+  });
 }
 
 template <class C>
 struct Cdist {
   void operator()(const DistanceArgs& args, orKernelContext& context) const {
-    forEachRow(args, context, [](const DistanceArgs& args, int64_t row) {
-      const C* first = static_cast<const C*>(args.first) + row * args.columns;
-      const C* second = static_cast<const C*>(args.second) + row / args.rows * args.others * args.columns;
-      C* to = static_cast<C*>(args.distances) + row * args.others;
-      for (int64_t j = 0; j < args.others; ++j) {
-        to[j] = distance(first, second + j * args.columns, args.columns, args.p);
-      }
+    forEachRun(args, context, [](const DistanceArgs& args, const RowRun& run) {
+      C* to = static_cast<C*>(args.distances) + run.batch * args.rows * args.others;
+      distancesOf<C>(args, run, false, [&](int64_t row, int64_t other, int64_t count, const C* distances) {
+        std::copy_n(distances, count, to + row * args.others + other);
+      });
     });
   }
 };
@@ -85,65 +110,18 @@ struct Cdist {
 template <class C>
 struct Pdist {
   void operator()(const DistanceArgs& args, orKernelContext& context) const {
-    forEachRow(args, context, [](const DistanceArgs& args, int64_t row) {
-      const C* in = static_cast<const C*>(args.first);
+    forEachRun(args, context, [](const DistanceArgs& args, const RowRun& run) {
       C* to = static_cast<C*>(args.distances);
-      for (int64_t j = row + 1; j < args.rows; ++j) {
-        to[pairOf(row, j, args.rows)] = distance(in + row * args.columns, in + j * args.columns, args.columns, args.p);
-      }
-    });
-  }
-};
-
-/// Adds what one distance contributes to the gradient of a row.
-template <class C>
-void addGradient(const DistanceArgs& args, const C* a, const C* b, int64_t at, C* to) {
-  const double grad = static_cast<const C*>(args.grad)[at];
-  const double far = static_cast<const C*>(args.distances)[at];
-  if (args.p == 0 || (far == 0 && args.p != 1 && args.p != kInfinity)) {
-    return; // whatever the gradient
-  }
-  for (int64_t i = 0; i < args.columns; ++i) {
-    to[i] += static_cast<C>(grad * derivative(static_cast<double>(a[i] - b[i]), far, args.p)); // rounded as `far` was
-  }
-}
-
-template <class C>
-struct CdistBackward {
-  void operator()(const DistanceArgs& args, orKernelContext& context) const {
-    forEachRow(args, context, [](const DistanceArgs& args, int64_t row) {
-      const C* first = static_cast<const C*>(args.first) + row * args.columns;
-      const C* second = static_cast<const C*>(args.second) + row / args.rows * args.others * args.columns;
-      C* to = static_cast<C*>(args.result) + row * args.columns;
-      std::fill_n(to, args.columns, C(0));
-      for (int64_t j = 0; j < args.others; ++j) {
-        addGradient(args, first, second + j * args.columns, row * args.others + j, to);
-      }
-    });
-  }
-};
-
-template <class C>
-struct PdistBackward {
-  void operator()(const DistanceArgs& args, orKernelContext& context) const {
-    forEachRow(args, context, [](const DistanceArgs& args, int64_t row) {
-      const C* in = static_cast<const C*>(args.first);
-      C* to = static_cast<C*>(args.result) + row * args.columns;
-      std::fill_n(to, args.columns, C(0));
-      for (int64_t j = 0; j < args.rows; ++j) {
-        if (j != row) {
-          const int64_t at = pairOf(std::min(row, j), std::max(row, j), args.rows);
-          addGradient(args, in + row * args.columns, in + j * args.columns, at, to);
-        }
-      }
+      distancesOf<C>(args, run, true, [&](int64_t row, int64_t other, int64_t count, const C* distances) {
+        const int64_t first = std::max(other, row + 1);
+        std::copy(distances + (first - other), distances + count, to + pairOf(row, first, args.rows));
+      });
     });
   }
 };
 
 const RegisterTypes<DistanceArgs, Cdist, float, double> kCdist("cdist");
-const RegisterTypes<DistanceArgs, CdistBackward, float, double> kCdistBackward("cdist_backward");
 const RegisterTypes<DistanceArgs, Pdist, float, double> kPdist("pdist");
-const RegisterTypes<DistanceArgs, PdistBackward, float, double> kPdistBackward("pdist_backward");
 
 } // namespace
 
