@@ -291,3 +291,18 @@ def test_rows_whose_differences_cannot_be_squared_are_at_a_distance(device: str,
     torch.testing.assert_close(torch.pdist(x.to(device)).cpu(), want, rtol=1e-5, atol=0)
     got = torch.cdist(x.to(device), x.to(device), compute_mode="donot_use_mm_for_euclid_dist")
     torch.testing.assert_close(got.cpu()[*torch.triu_indices(20, 20, 1)], want, rtol=1e-5, atol=0)
+
+
+# ------------------------------------------------- transforms
+
+
+@pytest.mark.parametrize("size", [12, 37, 64, 101])
+def test_a_row_of_a_transform_does_not_depend_on_those_beside_it(device: str, size: int) -> None:
+    x = randn(7, size, dtype=torch.complex64)
+    alone = torch.stack([torch.fft.fft(row.to(device)).cpu() for row in x])
+    x[3] = NAN
+    x[5] *= 1e30
+    alone[3], alone[5] = NAN, torch.fft.fft(x[5].to(device)).cpu()
+    assert torch.equal(torch.fft.fft(x.to(device)).cpu().nan_to_num(), alone.nan_to_num())
+    along = torch.fft.fft(x.t().contiguous().to(device), dim=0).cpu().t()
+    assert torch.equal(along.nan_to_num(), alone.nan_to_num())

@@ -4,16 +4,55 @@
 #include <cmath>
 #include <numbers>
 
+#include "kernels/loop/multiversion.h"
+
 namespace openreg::kernels {
 
 namespace {
 
+using Number = Fourier::Number;
+using Numbers = Fourier::Numbers;
+
+/// Numbers of each row, made of those of two others.
+template <class Real, class Imag>
+OPENREG_INLINE inline Numbers eachRow(Real real, Imag imag) {
+  Numbers result;
+  for (int row = 0; row < kFourierRows; ++row) {
+    result.real[row] = real(row);
+    result.imag[row] = imag(row);
+  }
+  return result;
+}
+
+OPENREG_INLINE inline Numbers operator+(const Numbers& a, const Numbers& b) {
+  return eachRow([&](int i) { return a.real[i] + b.real[i]; }, [&](int i) { return a.imag[i] + b.imag[i]; });
+}
+OPENREG_INLINE inline Numbers operator-(const Numbers& a, const Numbers& b) {
+  return eachRow([&](int i) { return a.real[i] - b.real[i]; }, [&](int i) { return a.imag[i] - b.imag[i]; });
+}
+OPENREG_INLINE inline Numbers operator*(const Numbers& a, const Number& by) {
+  const double real = by.real();
+  const double imag = by.imag();
+  return eachRow(
+      [&](int i) { return a.real[i] * real - a.imag[i] * imag; },
+      [&](int i) { return a.real[i] * imag + a.imag[i] * real; });
+}
+/// Times i, or −i.
+OPENREG_INLINE inline Numbers quarterTurn(const Numbers& a, double sign) {
+  return eachRow([&](int i) { return -sign * a.imag[i]; }, [&](int i) { return sign * a.real[i]; });
+}
+
 /// A prime factor up to here is worth its square in multiplications.
 constexpr int64_t kLargestFactor = 31;
 
-Fourier::Number root(int64_t k, int64_t size, bool inverse) {
+/// exp(∓2πi k/size). Quarter turns to the last bit, so that an infinite number times 0 is no number.
+Number root(int64_t k, int64_t size, bool inverse) {
+  constexpr double kCosines[] = {1, 0, -1, 0, 1};
+  const int64_t quarter = 4 * k % size == 0 ? 4 * k / size % 4 : -1;
   const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
-  return {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
+  const double cosine = quarter >= 0 ? kCosines[quarter] : std::cos(angle);
+  const double sine = quarter >= 0 ? -kCosines[quarter + 1] : std::sin(angle);
+  return {cosine, inverse ? sine : -sine};
 }
 
 /// Factors of a number, fours first.
@@ -31,6 +70,68 @@ std::vector<int64_t> factorsOf(int64_t number) {
   return found;
 }
 
+/// Roots of unity, of which every `step`-th counts.
+struct Roots {
+  const Number* all;
+  int64_t size;
+  int64_t step;
+
+  const Number& operator[](int64_t k) const { return all[k * step]; }
+  /// The sign of i in the first.
+  double sign() const { return size > 2 && all[1].imag() > 0 ? 1 : -1; }
+};
+
+/// Makes one transform of two, or four, or any number of them, which lie one after the other.
+OPENREG_MULTIVERSION void combineTwo(Numbers* out, int64_t each, const Roots& roots) {
+  for (int64_t k = 0; k < each; ++k) {
+    const Numbers first = out[k];
+    const Numbers second = out[k + each] * roots[k];
+    out[k] = first + second;
+    out[k + each] = first - second;
+  }
+}
+
+OPENREG_MULTIVERSION void combineFour(Numbers* out, int64_t each, const Roots& roots) {
+  const double sign = roots.sign();
+  for (int64_t k = 0; k < each; ++k) {
+    const Numbers first = out[k];
+    const Numbers second = out[k + each] * roots[k];
+    const Numbers third = out[k + 2 * each] * roots[2 * k];
+    const Numbers fourth = out[k + 3 * each] * roots[3 * k];
+    const Numbers even = first + third;
+    const Numbers odd = first - third;
+    const Numbers sum = second + fourth;
+    const Numbers turned = quarterTurn(second - fourth, sign);
+    out[k] = even + sum;
+    out[k + each] = odd + turned;
+    out[k + 2 * each] = even - sum;
+    out[k + 3 * each] = odd - turned;
+  }
+}
+
+OPENREG_MULTIVERSION void combineAny(Numbers* out, int64_t each, int64_t parts, const Roots& roots) {
+  Numbers turned[kLargestFactor];
+  for (int64_t k = 0; k < each; ++k) {
+    for (int64_t part = 0; part < parts; ++part) {
+      turned[part] = out[part * each + k] * roots[part * k];
+    }
+    for (int64_t at = 0; at < parts; ++at) {
+      Numbers sum = turned[0];
+      for (int64_t part = 1; part < parts; ++part) {
+        sum = sum + turned[part] * roots[part * at % parts * each];
+      }
+      out[at * each + k] = sum;
+    }
+  }
+}
+
+/// a · b, number by number.
+OPENREG_MULTIVERSION void multiplyEach(const Numbers* a, const std::vector<Number>& b, Numbers* to) {
+  for (size_t k = 0; k < b.size(); ++k) {
+    to[k] = a[k] * b[k];
+  }
+}
+
 } // namespace
 
 /// A length with a large prime factor is done by a convolution, whose length has none (Bluestein).
@@ -38,7 +139,7 @@ struct Fourier::Convolution {
   Fourier forward;
   Fourier backward;
   std::vector<Number> chirp;  ///< exp(∓πi k²/n).
-  std::vector<Number> filter; ///< The transform of its conjugates.
+  std::vector<Number> filter; ///< The transform of its conjugates, divided by the length.
 };
 
 Fourier::Fourier(int64_t size, bool inverse) : size_(size), factors_(factorsOf(size)) {
@@ -52,11 +153,11 @@ Fourier::Fourier(int64_t size, bool inverse) : size_(size), factors_(factorsOf(s
   }
 }
 
-void Fourier::transform(const Number* in, Number* out) const {
+void Fourier::transform(const Numbers* in, Numbers* out) const {
   convolution_ != nullptr ? convolve(in, out) : transformPart(in, 1, out, size_, 0);
 }
 
-void Fourier::transformPart(const Number* in, int64_t stride, Number* out, int64_t size, size_t factor) const {
+void Fourier::transformPart(const Numbers* in, int64_t stride, Numbers* out, int64_t size, size_t factor) const {
   if (size == 1) {
     out[0] = in[0];
     return;
@@ -64,44 +165,19 @@ void Fourier::transformPart(const Number* in, int64_t stride, Number* out, int64
   const int64_t parts = factors_[factor];
   const int64_t each = size / parts;
   for (int64_t part = 0; part < parts; ++part) {
-    transformPart(in + part * stride, stride * parts, out + part * each, each, factor + 1);
-  }
-  combine(out, parts, size);
-}
-
-/// Makes one transform of `parts` transforms that lie one after the other.
-void Fourier::combine(Number* out, int64_t parts, int64_t size) const {
-  const int64_t each = size / parts;
-  const int64_t step = size_ / size; // from one of the roots of this size to the next
-  const bool inverse = size_ > 2 && roots_[1].imag() > 0;
-  Number turned[kLargestFactor];
-  for (int64_t k = 0; k < each; ++k) {
-    for (int64_t part = 0; part < parts; ++part) {
-      turned[part] = out[part * each + k] * roots_[static_cast<size_t>(part * k * step)];
-    }
-    if (parts == 2) {
-      out[k] = turned[0] + turned[1];
-      out[k + each] = turned[0] - turned[1];
-    } else if (parts == 4) {
-      const Number even = turned[0] + turned[2];
-      const Number odd = turned[0] - turned[2];
-      const Number sum = turned[1] + turned[3];
-      const Number difference = turned[1] - turned[3];
-      const Number quarter =
-          inverse ? Number(-difference.imag(), difference.real()) : Number(difference.imag(), -difference.real());
-      out[k] = even + sum;
-      out[k + each] = odd + quarter;
-      out[k + 2 * each] = even - sum;
-      out[k + 3 * each] = odd - quarter;
+    if (each == 1) {
+      out[part] = in[part * stride];
     } else {
-      for (int64_t at = 0; at < parts; ++at) {
-        Number sum = turned[0];
-        for (int64_t part = 1; part < parts; ++part) {
-          sum += turned[part] * roots_[static_cast<size_t>(part * at % parts * (size_ / parts))];
-        }
-        out[at * each + k] = sum;
-      }
+      transformPart(in + part * stride, stride * parts, out + part * each, each, factor + 1);
     }
+  }
+  const Roots roots{roots_.data(), size_, size_ / size};
+  if (parts == 2) {
+    combineTwo(out, each, roots);
+  } else if (parts == 4) {
+    combineFour(out, each, roots);
+  } else {
+    combineAny(out, each, parts, roots);
   }
 }
 
@@ -111,32 +187,31 @@ std::shared_ptr<const Fourier::Convolution> Fourier::makeConvolution(int64_t siz
     length *= 2;
   }
   auto made = std::make_shared<Convolution>(Convolution{Fourier(length, false), Fourier(length, true), {}, {}});
-  std::vector<Number> filter(static_cast<size_t>(length));
+  std::vector<Numbers> filter(static_cast<size_t>(length)); // as the first row, beside rows of zeros
   for (int64_t k = 0; k < size; ++k) {
     const Number chirp = root(k * k % (2 * size), 2 * size, inverse);
     made->chirp.push_back(chirp);
-    filter[static_cast<size_t>(k)] = filter[static_cast<size_t>(k == 0 ? 0 : length - k)] = std::conj(chirp);
+    filter[static_cast<size_t>(k)] = filter[static_cast<size_t>(k == 0 ? 0 : length - k)] =
+        Numbers{{chirp.real()}, {-chirp.imag()}};
   }
-  made->filter.resize(filter.size());
-  made->forward.transform(filter.data(), made->filter.data());
+  std::vector<Numbers> transformed(filter.size());
+  made->forward.transform(filter.data(), transformed.data());
+  const double each = 1 / static_cast<double>(length); // what the way there and back multiplies with
+  for (const auto& number : transformed) {
+    made->filter.emplace_back(number.real[0] * each, number.imag[0] * each);
+  }
   return made;
 }
 
-void Fourier::convolve(const Number* in, Number* out) const {
+void Fourier::convolve(const Numbers* in, Numbers* out) const {
   const auto& [forward, backward, chirp, filter] = *convolution_;
-  std::vector<Number> a(filter.size());
-  std::vector<Number> b(filter.size());
-  for (size_t k = 0; k < chirp.size(); ++k) {
-    a[k] = in[k] * chirp[k];
-  }
+  std::vector<Numbers> a(filter.size());
+  std::vector<Numbers> b(filter.size());
+  multiplyEach(in, chirp, a.data());
   forward.transform(a.data(), b.data());
-  for (size_t k = 0; k < b.size(); ++k) {
-    b[k] *= filter[k];
-  }
+  multiplyEach(b.data(), filter, b.data());
   backward.transform(b.data(), a.data());
-  for (size_t k = 0; k < chirp.size(); ++k) {
-    out[k] = a[k] * chirp[k] / static_cast<double>(filter.size());
-  }
+  multiplyEach(a.data(), chirp, out);
 }
 
 } // namespace openreg::kernels

@@ -9,22 +9,31 @@
 
 namespace openreg::kernels {
 
+/// Rows that are transformed at a time.
+constexpr int kFourierRows = 4;
+
+/// One number of each of several rows. Side by side, so that each operation on them is one of a vector.
+struct FourierNumbers {
+  double real[kFourierRows];
+  double imag[kFourierRows];
+};
+
 /// What transforms of one length have in common: factors and roots of unity. May be used by several threads at a time.
 class Fourier {
  public:
   using Number = Complex<double>;
+  using Numbers = FourierNumbers;
 
   Fourier(int64_t size, bool inverse);
 
   /// Transforms `in` into `out`, which are apart.
-  void transform(const Number* in, Number* out) const;
+  void transform(const Numbers* in, Numbers* out) const;
 
  private:
   struct Convolution;
 
-  void transformPart(const Number* in, int64_t stride, Number* out, int64_t size, size_t factor) const;
-  void combine(Number* out, int64_t parts, int64_t size) const;
-  void convolve(const Number* in, Number* out) const;
+  void transformPart(const Numbers* in, int64_t stride, Numbers* out, int64_t size, size_t factor) const;
+  void convolve(const Numbers* in, Numbers* out) const;
   static std::shared_ptr<const Convolution> makeConvolution(int64_t size, bool inverse);
 
   int64_t size_;
