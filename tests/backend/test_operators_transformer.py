@@ -81,6 +81,19 @@ def test_masked_softmax_and_its_gradient_equal_the_cpus(device: str, mask: torch
     torch.testing.assert_close(found[1], found[0])
 
 
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 600, 1500])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_a_softmax_adds_up_to_one_and_is_zero_where_it_is_masked(device: str, dtype: torch.dtype, size: int) -> None:
+    x = torch.randn(3, size, generator=torch.Generator().manual_seed(size)).to(dtype)
+    mask = torch.arange(size) % 3 == 1
+    for dim in (0, 1):  # one element after the other, and three apart
+        rows = x if dim == 1 else x.t().contiguous()
+        masked = rows.masked_fill(mask if dim == 1 else mask[:, None], float("-inf"))
+        y = masked.to(device).softmax(dim).cpu()
+        torch.testing.assert_close(y, masked.softmax(dim))
+        assert not y[masked.isinf()].any()
+
+
 @pytest.mark.parametrize(
     ("mask", "kind", "text"),
     [

@@ -2,9 +2,10 @@
 #include "kernels/activation/softmax.h"
 
 #include <algorithm>
-#include <limits>
-#include <utility>
+#include <cmath>
+#include <vector>
 
+#include "kernels/loop/elementwise.h"
 #include "kernels/math/vector_math.h"
 #include "kernels/reduction/reduce.h"
 
@@ -16,16 +17,7 @@ template <class C>
 struct Largest {
   C start() const { return -std::numeric_limits<C>::infinity(); }
   C step(C largest, C x, int64_t) const { return join(largest, x); }
-  C join(C a, C b) const { return b > a || std::isnan(b) ? b : a; }
-};
-
-/// Sum of exp(x - offset): with the largest x as offset no exponential overflows.
-template <class C>
-struct SumOfExp {
-  C offset;
-  C start() const { return 0; }
-  C step(C sum, C x, int64_t) const { return sum + std::exp(x - offset); }
-  C join(C a, C b) const { return a + b; }
+  C join(C a, C b) const { return (b > a) | (b != b) ? b : a; }
 };
 
 template <class C>
@@ -35,170 +27,190 @@ struct PlainSum {
   C join(C a, C b) const { return a + b; }
 };
 
-template <class C>
-OPENREG_MULTIVERSION void subtract(int64_t count, C* x, C offset) {
-  for (int64_t i = 0; i < count; ++i) {
-    x[i] -= offset;
-  }
+template <template <class> class F, class C>
+C reduceRow(int64_t count, const C* x) {
+  const F<C> functor;
+  Lanes lanes(functor);
+  lanes.add(x, count, 0);
+  return lanes.join();
 }
 
-/// grad - exp(y) * sum: the derivative of log_softmax, whose result y is.
+// LITERALINCLUDE START: EXP UP TO 0
+/// exp of a number up to 0, and 0 where that is no normal number: in a sum that is at least 1 it counts for nothing,
+/// and the vector form of exp computes such elements one by one.
 template <class C>
-OPENREG_MULTIVERSION void derive(int64_t count, C* grad, const C* y, C sum) {
-  for (int64_t i = 0; i < count; ++i) {
-    grad[i] -= std::exp(y[i]) * sum;
-  }
+C expUpTo0(C x) {
+  constexpr C kLowest = sizeof(C) == sizeof(float) ? C(-87.33) : C(-707);
+  const C power = std::exp(x < kLowest ? kLowest : x);
+  return x < kLowest ? C(0) : power;
 }
+// LITERALINCLUDE END: EXP UP TO 0
 
-/// exp(x - offset) * factor: a softmax, where the factor is 1 / the sum of them.
+/// With the largest x as offset no exponential overflows.
 template <class C>
-OPENREG_MULTIVERSION void scaledExp(int64_t count, C* x, C offset, C factor) {
-  for (int64_t i = 0; i < count; ++i) {
-    x[i] = std::exp(x[i] - offset) * factor;
-  }
-}
-
-template <class C>
-OPENREG_MULTIVERSION void multiply(int64_t count, C* x, const C* y) {
-  for (int64_t i = 0; i < count; ++i) {
-    x[i] *= y[i];
-  }
-}
-
-/// (grad - sum) * y: the derivative of softmax, whose result y is.
-template <class C>
-OPENREG_MULTIVERSION void deriveSoftmax(int64_t count, C* grad, const C* y, C sum) {
-  for (int64_t i = 0; i < count; ++i) {
-    grad[i] = (grad[i] - sum) * y[i];
-  }
-}
-
-/// One of outer × inner softmaxes: `size` elements, `inner` apart.
-struct Line {
-  const SoftmaxArgs& args;
-  int64_t first; ///< Number of its first element.
-
-  Line(const SoftmaxArgs& softmax, int64_t line)
-      : args(softmax), first(line / softmax.inner * softmax.size * softmax.inner + line % softmax.inner) {}
-
-  /// Calls `use(block, at, count)` for pieces of an operand of the line.
-  template <class C, class Use>
-  void read(const void* data, DType dtype, C* block, Use use) const {
-    for (int64_t at = 0; at < args.size; at += kBlock) {
-      const int64_t count = std::min(kBlock, args.size - at);
-      readPart(data, dtype, at, count, block);
-      use(block, at, count);
-    }
-  }
-  template <class C>
-  void readPart(const void* data, DType dtype, int64_t at, int64_t count, C* block) const {
-    const int64_t size = elementSize(dtype);
-    const auto* from = static_cast<const char*>(data) + (first + at * args.inner) * size;
-    load(dtype, from, args.inner * size, count, block);
-  }
-  template <class C>
-  void write(int64_t at, int64_t count, const C* block) const {
-    const int64_t size = elementSize(args.resultType);
-    auto* to = static_cast<char*>(args.result) + (first + at * args.inner) * size;
-    store(args.resultType, to, args.inner * size, count, block);
-  }
+struct ExpFrom {
+  C offset;
+  C operator()(C x) const { return expUpTo0(x - offset); }
 };
 
-/// The largest element, and the sum of exp(x - largest).
 template <class C>
-std::pair<C, C> largestAndSum(const Line& line, C* block) {
-  const SoftmaxArgs& args = line.args;
-  const Largest<C> largest;
-  Lanes lanes(largest);
-  line.read(args.input, args.inputType, block, [&](C* x, int64_t at, int64_t count) { lanes.add(x, count, at); });
-  const SumOfExp<C> sumOfExp{lanes.join()};
-  Lanes sums(sumOfExp);
-  line.read(args.input, args.inputType, block, [&](C* x, int64_t at, int64_t count) { sums.add(x, count, at); });
-  return {sumOfExp.offset, sums.join()};
+struct Scale {
+  C factor;
+  C operator()(C x) const { return x * factor; }
+};
+
+template <class C>
+struct Product {
+  C operator()(C x, C y) const { return x * y; }
+};
+
+/// One after the other: their sum may be as large as the differences between the x are small.
+template <class C>
+struct SubtractBoth {
+  C first, second;
+  C operator()(C x) const { return (x - first) - second; }
+};
+
+/// The derivative of softmax, whose result y is.
+template <class C>
+struct DeriveSoftmax {
+  C sum;
+  C operator()(C grad, C y) const { return (grad - sum) * y; }
+};
+
+/// The derivative of log_softmax, whose result y is.
+template <class C>
+struct DeriveLogSoftmax {
+  C sum;
+  C operator()(C grad, C y) const { return grad - expUpTo0(y) * sum; }
+};
+
+/// One thread's room for the elements of a line: made when first asked for.
+template <class C>
+class Room {
+ public:
+  C* of(int64_t count) {
+    elements_.resize(std::max(elements_.size(), static_cast<size_t>(count)));
+    return elements_.data();
+  }
+
+ private:
+  std::vector<C> elements_;
+};
+
+/// One of outer × inner softmaxes: `size` elements, `inner` apart. As arrays of the compute type, in place if they lie
+/// in memory as such.
+template <class C>
+class Line {
+ public:
+  struct Rooms {
+    Room<C> input, grad, result;
+  };
+
+  Line(const SoftmaxArgs& softmax, int64_t line, Rooms& rooms)
+      : args_(softmax), first_(line / softmax.inner * softmax.size * softmax.inner + line % softmax.inner),
+        rooms_(rooms) {}
+
+  int64_t size() const { return args_.size; }
+  const C* input() const { return read(args_.input, args_.inputType, rooms_.input); }
+  const C* grad() const { return read(args_.grad, args_.gradType, rooms_.grad); }
+
+  /// Where the result is to be written, before finish().
+  C* result() const { return isArray(args_.resultType) ? static_cast<C*>(args_.result) + first_ : room(); }
+  void finish() const {
+    if (!isArray(args_.resultType)) {
+      const int64_t size = elementSize(args_.resultType);
+      store(args_.resultType, static_cast<char*>(args_.result) + first_ * size, args_.inner * size, args_.size, room());
+    }
+  }
+
+ private:
+  bool isArray(DType dtype) const { return args_.inner == 1 && dtype == kDTypeOf<C>; }
+  C* room() const { return rooms_.result.of(args_.size); }
+
+  const C* read(const void* data, DType dtype, Room<C>& converted) const {
+    if (isArray(dtype)) {
+      return static_cast<const C*>(data) + first_;
+    }
+    const int64_t size = elementSize(dtype);
+    C* elements = converted.of(args_.size);
+    load(dtype, static_cast<const char*>(data) + first_ * size, args_.inner * size, args_.size, elements);
+    return elements;
+  }
+
+  const SoftmaxArgs& args_;
+  int64_t first_; // number of its first element
+  Rooms& rooms_;
+};
+
+template <class C>
+void softmax(const Line<C>& line) {
+  const C* x = line.input();
+  C* y = line.result();
+  apply(ExpFrom<C>{reduceRow<Largest>(line.size(), x)}, line.size(), y, x);
+  apply(Scale<C>{C(1) / reduceRow<PlainSum>(line.size(), y)}, line.size(), y, y);
 }
 
 template <class C>
-void softmax(const Line& line) {
-  const SoftmaxArgs& args = line.args;
-  C block[kBlock];
-  const auto [offset, sum] = largestAndSum(line, block);
-  line.read(args.input, args.inputType, block, [&, offset = offset, sum = sum](C* x, int64_t at, int64_t count) {
-    scaledExp(count, x, offset, C(1) / sum);
-    line.write(at, count, x);
-  });
-}
-
-template <class C>
-void softmaxBackward(const Line& line) {
-  const SoftmaxArgs& args = line.args;
-  C block[kBlock];
-  C result[kBlock];
+void softmaxBackward(const Line<C>& line) {
+  const C* grad = line.grad();
+  const C* y = line.input();
   const PlainSum<C> plainSum;
   Lanes sums(plainSum);
-  line.read(args.grad, args.gradType, block, [&](C* grad, int64_t at, int64_t count) {
-    line.readPart(args.input, args.inputType, at, count, result);
-    multiply(count, grad, result);
-    sums.add(grad, count, at);
-  });
-  const C sum = sums.join();
-  line.read(args.grad, args.gradType, block, [&](C* grad, int64_t at, int64_t count) {
-    line.readPart(args.input, args.inputType, at, count, result);
-    deriveSoftmax(count, grad, result, sum);
-    line.write(at, count, grad);
-  });
+  C products[kBlock];
+  for (int64_t at = 0; at < line.size(); at += kBlock) {
+    const int64_t count = std::min(kBlock, line.size() - at);
+    apply(Product<C>{}, count, products, grad + at, y + at);
+    sums.add(products, count, at);
+  }
+  apply(DeriveSoftmax<C>{sums.join()}, line.size(), line.result(), grad, y);
 }
 
 template <class C>
-void logSoftmax(const Line& line) {
-  const SoftmaxArgs& args = line.args;
-  C block[kBlock];
-  const auto [offset, sum] = largestAndSum(line, block);
-  const C logOfSum = std::log(sum);
-  line.read(args.input, args.inputType, block, [&, offset = offset](C* x, int64_t at, int64_t count) {
-    subtract(count, x, offset);
-    subtract(count, x, logOfSum);
-    line.write(at, count, x);
-  });
-}
-
-template <class C>
-void logSoftmaxBackward(const Line& line) {
-  const SoftmaxArgs& args = line.args;
-  C block[kBlock];
-  C result[kBlock];
+void logSoftmax(const Line<C>& line) {
+  const C* x = line.input();
+  const ExpFrom<C> expFrom{reduceRow<Largest>(line.size(), x)};
   const PlainSum<C> plainSum;
   Lanes sums(plainSum);
-  line.read(args.grad, args.gradType, block, [&](C* grad, int64_t at, int64_t count) { sums.add(grad, count, at); });
-  const C sum = sums.join();
-  line.read(args.grad, args.gradType, block, [&](C* grad, int64_t at, int64_t count) {
-    line.readPart(args.input, args.inputType, at, count, result);
-    derive(count, grad, result, sum);
-    line.write(at, count, grad);
-  });
+  C powers[kBlock];
+  for (int64_t at = 0; at < line.size(); at += kBlock) {
+    const int64_t count = std::min(kBlock, line.size() - at);
+    apply(expFrom, count, powers, x + at);
+    sums.add(powers, count, at);
+  }
+  apply(SubtractBoth<C>{expFrom.offset, std::log(sums.join())}, line.size(), line.result(), x);
 }
 
-template <auto function>
+template <class C>
+void logSoftmaxBackward(const Line<C>& line) {
+  const C* grad = line.grad();
+  apply(DeriveLogSoftmax<C>{reduceRow<PlainSum>(line.size(), grad)}, line.size(), line.result(), grad, line.input());
+}
+
+template <class C, auto function>
 struct SoftmaxKernel {
   void operator()(const SoftmaxArgs& args, orKernelContext& context) const {
-    SoftmaxArgs loop = args;
     context.parallelFor(
         &context, args.outer * args.inner, kGrain / 4 / std::max(int64_t{1}, args.size) + 1,
         [](void* state, int64_t begin, int64_t end) {
-          for (int64_t line = begin; line < end; ++line) {
-            function(Line(*static_cast<const SoftmaxArgs*>(state), line));
+          typename Line<C>::Rooms rooms;
+          for (int64_t number = begin; number < end; ++number) {
+            const Line<C> line(*static_cast<const SoftmaxArgs*>(state), number, rooms);
+            function(line);
+            line.finish();
           }
         },
-        &loop);
+        const_cast<SoftmaxArgs*>(&args));
   }
 };
 template <class C>
-using Softmax = SoftmaxKernel<&softmax<C>>;
+using Softmax = SoftmaxKernel<C, &softmax<C>>;
 template <class C>
-using SoftmaxBackward = SoftmaxKernel<&softmaxBackward<C>>;
+using SoftmaxBackward = SoftmaxKernel<C, &softmaxBackward<C>>;
 template <class C>
-using LogSoftmax = SoftmaxKernel<&logSoftmax<C>>;
+using LogSoftmax = SoftmaxKernel<C, &logSoftmax<C>>;
 template <class C>
-using LogSoftmaxBackward = SoftmaxKernel<&logSoftmaxBackward<C>>;
+using LogSoftmaxBackward = SoftmaxKernel<C, &logSoftmaxBackward<C>>;
 
 const RegisterTypes<SoftmaxArgs, Softmax, float, double> kSoftmax("softmax");
 const RegisterTypes<SoftmaxArgs, SoftmaxBackward, float, double> kSoftmaxBackward("softmax_backward");

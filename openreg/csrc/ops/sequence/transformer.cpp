@@ -1,7 +1,10 @@
 // What torch.nn's transformer layers call in evaluation: PyTorch's own functions, which serve any device, and the
 // operators that these are made of.
+#include "ops/launch/arrays.h"
 #include "ops/structured/forms.h"
 #include "ops/structured/plain.h"
+
+#include <kernels/sequence/split_heads.h>
 
 #include <ATen/ops/_addmm_activation_meta.h>
 #include <ATen/ops/_native_multi_head_attention_native.h>
@@ -9,6 +12,7 @@
 #include <ATen/ops/_softmax_backward_data.h>
 #include <ATen/ops/_transformer_encoder_layer_fwd_native.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/relu.h>
 
@@ -18,6 +22,8 @@
 
 namespace openreg {
 namespace {
+
+using kernels::SplitHeadsArgs;
 
 struct AddedProductActivation : at::meta::structured__addmm_activation {
   void impl(
@@ -70,7 +76,7 @@ at::Tensor maskedSoftmax(
 at::Tensor maskedSoftmaxBackward(
     const at::Tensor& grad, const at::Tensor& output, const at::Tensor& mask, std::optional<int64_t> dim) {
   const auto gradOpen = at::_softmax_backward_data(grad, output, dim.value_or(output.dim() - 1), output.scalar_type());
-  return gradOpen.masked_fill(mask, 0);
+  return gradOpen.masked_fill_(mask, 0);
 }
 
 /// Queries, keys and values out of one product: with the bias added, head by head, and the queries scaled.
@@ -80,12 +86,20 @@ splitHeads(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads) {
   TORCH_CHECK(
       qkv.size(2) % (3 * heads) == 0, "_transform_bias_rescale_qkv: expected rows of 3 times ", heads, " parts, ",
       "but got ", qkv.size(2), " numbers");
-  const auto perHead = qkv.size(2) / 3 / heads;
-  const auto parts =
-      qkv.add(bias).view({qkv.size(0), qkv.size(1), 3, heads, perHead}).permute({2, 0, 3, 1, 4}).contiguous();
-  auto queries = parts.select(0, 0);
-  queries.mul_(1.0 / std::sqrt(static_cast<double>(perHead)));
-  return {queries, parts.select(0, 1), parts.select(0, 2)};
+  SplitHeadsArgs args{};
+  args.batch = qkv.size(0);
+  args.length = qkv.size(1);
+  args.heads = heads;
+  args.size = qkv.size(2) / 3 / heads;
+  args.scale = 1.0 / std::sqrt(static_cast<double>(args.size));
+  const auto parts = at::empty({3, args.batch, heads, args.length, args.size}, qkv.options());
+  const ArrayOutput output(parts);
+  launchOverArrays(
+      kernelFamily<"split_heads">, qkv, args,
+      {reads("qkv", &SplitHeadsArgs::rows, qkv), reads("qkv_bias", &SplitHeadsArgs::bias, bias.expand({qkv.size(2)})),
+       writes("out", &SplitHeadsArgs::out, output)});
+  output.finish();
+  return {parts.select(0, 0), parts.select(0, 1), parts.select(0, 2)};
 }
 
 /// torch.nn.TransformerEncoder asks this before it makes a nested tensor of what is not masked. There are none on this
