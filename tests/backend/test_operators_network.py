@@ -185,6 +185,14 @@ def test_a_convolution_refuses_two_devices(device: str, other_device: str) -> No
 
 # ------------------------------------------------- pooling, normalisation, others
 
+
+def classes_of(images: torch.Tensor, count: int) -> torch.Tensor:
+    """A class for each pixel; some count for nothing."""
+    shape = (images.size(0), *images.shape[2:])
+    found = torch.randint(0, count, shape, generator=torch.Generator().manual_seed(5))
+    return found.masked_fill_(found == 3, -100).to(images.device)
+
+
 FUNCTIONS: dict[str, tuple[Callable[..., torch.Tensor], tuple[tuple[int, ...], ...]]] = {
     "max_pool1d": (lambda x: F.max_pool1d(x, 3, 2), ((2, 4, 31),)),
     "max_pool2d": (lambda x: F.max_pool2d(x, 3, stride=2, padding=1, ceil_mode=True), ((3, 5, 14, 11),)),
@@ -249,9 +257,18 @@ FUNCTIONS: dict[str, tuple[Callable[..., torch.Tensor], tuple[tuple[int, ...], .
         lambda x: F.interpolate(x, (7, 3), mode="bilinear", align_corners=True),
         ((2, 3, 5, 6),),
     ),
+    "bilinear, rows alone": (lambda x: F.interpolate(x, (7, 6), mode="bilinear"), ((2, 3, 5, 6),)),
+    "nearest, depth alone": (lambda x: F.interpolate(x, (9, 5, 6)), ((2, 3, 4, 5, 6),)),
+    "nearest, the same size": (lambda x: F.interpolate(x, (5, 6)), ((2, 3, 5, 6),)),
+    "trilinear, a single column": (lambda x: F.interpolate(x, (7, 3, 1), mode="trilinear"), ((2, 3, 5, 6, 1),)),
     "trilinear": (lambda x: F.interpolate(x, (7, 3, 9), mode="trilinear"), ((2, 3, 5, 6, 7),)),
     "bicubic": (lambda x: F.interpolate(x, (7, 4), mode="bicubic"), ((2, 3, 5, 6),)),
     "bilinear, antialiased": (lambda x: F.interpolate(x, (3, 4), mode="bilinear", antialias=True), ((2, 3, 9, 8),)),
+    "bicubic, antialiased and larger": (
+        lambda x: F.interpolate(x, (19, 12), mode="bicubic", antialias=True),
+        ((2, 3, 9, 8),),
+    ),
+    "lanczos": (lambda x: torch._C._nn._upsample_lanczos2d_aa(x, [3, 19], False), ((2, 3, 9, 8),)),
     "bicubic, antialiased": (lambda x: F.interpolate(x, (3, 4), mode="bicubic", antialias=True), ((2, 3, 9, 8),)),
     "grid_sample": (lambda x, g: F.grid_sample(x, g, align_corners=False), ((2, 3, 5, 6), (2, 4, 7, 2))),
     "grid_sample, reflected": (
@@ -265,6 +282,35 @@ FUNCTIONS: dict[str, tuple[Callable[..., torch.Tensor], tuple[tuple[int, ...], .
     "grid_sample of volumes": (
         lambda x, g: F.grid_sample(x, g, align_corners=False),
         ((2, 3, 5, 6, 4), (2, 4, 7, 2, 3)),
+    ),
+    "grid_sample of many positions": (
+        lambda x, g: F.grid_sample(x, g, align_corners=False),
+        ((2, 3, 15, 16), (2, 40, 37, 2)),
+    ),
+    "nll_loss of images": (lambda x: F.nll_loss(x, classes_of(x, 5), reduction="sum"), ((3, 5, 70, 71),)),
+    "nll_loss of each pixel": (lambda x: F.nll_loss(x, classes_of(x, 5), reduction="none"), ((3, 5, 4, 7),)),
+    "nll_loss of a part of images": (
+        lambda x: F.nll_loss(x[:, :, 1::2, 3:], classes_of(x, 5)[:, 1::2, 3:], torch.linspace(1, 2, 5).to(x)),
+        ((3, 5, 70, 71),),
+    ),
+    "multi_margin_loss": (
+        lambda x: F.multi_margin_loss(x, torch.arange(7, device=x.device) * 99, p=2, margin=0.5),
+        ((7, 700),),
+    ),
+    "multilabel_margin_loss": (
+        lambda x: F.multilabel_margin_loss(x, torch.tensor([[3, 0, -1, 1, 1], [-1, 2, 2, 2, 2]], device=x.device)),
+        ((2, 5),),
+    ),
+    "embedding_bag with weights": (
+        lambda w, f: F.embedding_bag(
+            torch.arange(9, device=w.device) % 7,
+            w,
+            torch.tensor([0, 2, 2], device=w.device),
+            mode="sum",
+            per_sample_weights=f,
+            padding_idx=1,
+        ),
+        ((7, 70), (9,)),
     ),
     "smooth_l1_loss": (lambda x, y: F.smooth_l1_loss(x, y), ((7, 5), (7, 5))),
     "huber_loss": (lambda x, y: F.huber_loss(x, y, reduction="sum", delta=0.5), ((7, 5), (7, 5))),

@@ -7,53 +7,87 @@
 #include "kernels/image/planes.h"
 #include "kernels/launch/dtype.h"
 #include "kernels/launch/registry.h"
+#include "kernels/loop/multiversion.h"
+#include "kernels/reduction/reduce.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-/// The targets of one row, and which classes they are.
-class Targets {
- public:
-  /// Empty, and an error of the device, if a target is no class.
-  Targets(const MarginLossArgs& args, int64_t row, orKernelContext& context)
-      : begin_(args.target + row * args.targets), isTarget_(static_cast<size_t>(args.classes)) {
-    for (; count_ < args.targets; ++count_) {
-      const int64_t target = begin_[count_];
-      if (target == -1 && args.targets > 1) {
-        return;
-      }
-      if (target < 0 || target >= args.classes) {
-        count_ = 0;
-        context.fail(&context, orErrorAssert, "target out of range");
-        return;
-      }
-      isTarget_[static_cast<size_t>(target)] = true;
-    }
-  }
-
-  const int64_t* begin() const { return begin_; }
-  const int64_t* end() const { return begin_ + count_; }
-  bool has(int64_t index) const { return isTarget_[static_cast<size_t>(index)]; }
-
- private:
-  const int64_t* begin_;
-  int64_t count_ = 0;
-  std::vector<bool> isTarget_;
+/// One thread's room for what a row needs: a number for each class.
+template <class C>
+struct Classes {
+  std::vector<C> isOther; ///< 1, or 0 if the class is a target.
+  std::vector<C> missing; ///< How much the margin between a target and the class is too small.
+  std::vector<C> parts;   ///< What comes from the class, or goes to it.
 };
 
-/// Calls `use(target, other, missing, weight)` for each pair of classes whose margin is too small.
-template <class C, class Use>
-void forEachPair(const MarginLossArgs& args, int64_t row, const Targets& targets, Use use) {
-  const C* input = static_cast<const C*>(args.input) + row * args.classes;
-  for (const int64_t target : targets) {
-    const C weight = args.weight != nullptr ? static_cast<const C*>(args.weight)[target] : C(1);
-    for (int64_t other = 0; other < args.classes; ++other) {
-      const C missing = static_cast<C>(args.margin) - input[target] + input[other];
-      if (missing > C(0) && !targets.has(other)) {
-        use(target, other, missing, weight);
-      }
+/// How many targets a row has, of which isOther is told. None, and an error of the device, if a target is no class.
+template <class C>
+int64_t markTargets(const MarginLossArgs& args, int64_t row, std::vector<C>& isOther, orKernelContext& context) {
+  const int64_t* targets = args.target + row * args.targets;
+  isOther.assign(static_cast<size_t>(args.classes), C(1));
+  for (int64_t i = 0; i < args.targets; ++i) {
+    if (targets[i] == -1 && args.targets > 1) {
+      return i;
     }
+    if (targets[i] < 0 || targets[i] >= args.classes) {
+      isOther.assign(isOther.size(), C(1));
+      context.fail(&context, orErrorAssert, "target out of range");
+      return 0;
+    }
+    isOther[static_cast<size_t>(targets[i])] = C(0);
+  }
+  return args.targets;
+}
+
+/// Without a branch: what is not missing, of a target too, is 0.
+template <class C>
+OPENREG_MULTIVERSION void findMissing(int64_t classes, C* missing, const C* input, const C* isOther, C fromTarget) {
+  for (int64_t i = 0; i < classes; ++i) {
+    const C difference = fromTarget + input[i];
+    missing[i] = (difference > C(0)) & (isOther[i] != C(0)) ? difference : C(0);
+  }
+}
+
+/// Calls `use(target, missing, weight)` for each target of a row.
+template <class C, class Use>
+void forEachTarget(const MarginLossArgs& args, int64_t row, int64_t targets, Classes<C>& room, Use use) {
+  const C* input = static_cast<const C*>(args.input) + row * args.classes;
+  room.missing.resize(static_cast<size_t>(args.classes));
+  room.parts.resize(static_cast<size_t>(args.classes));
+  for (int64_t i = 0; i < targets; ++i) {
+    const int64_t target = args.target[row * args.targets + i];
+    const C fromTarget = static_cast<C>(args.margin) - input[target];
+    findMissing(args.classes, room.missing.data(), input, room.isOther.data(), fromTarget);
+    use(target, room.missing.data(), args.weight != nullptr ? static_cast<const C*>(args.weight)[target] : C(1));
+  }
+}
+
+/// Of one part of each class.
+struct Total {
+  double start() const { return 0; }
+  template <class C>
+  double step(double sum, C x, int64_t) const {
+    return sum + static_cast<double>(x);
+  }
+  double join(double a, double b) const { return a + b; }
+};
+
+template <class C>
+double totalOf(const std::vector<C>& parts) {
+  const Total total;
+  Lanes lanes(total);
+  lanes.add(parts.data(), static_cast<int64_t>(parts.size()), 0);
+  return lanes.join();
+}
+
+/// What each class adds to a loss.
+template <class C>
+OPENREG_MULTIVERSION void findLosses(int64_t classes, C* losses, const C* missing, C weight, bool isLinear) {
+  for (int64_t i = 0; i < classes; ++i) {
+    const C loss = (isLinear ? missing[i] : missing[i] * missing[i]) * weight;
+    losses[i] = missing[i] > C(0) ? loss : C(0);
   }
 }
 
@@ -61,36 +95,53 @@ template <class C>
 struct MarginLoss {
   void operator()(const MarginLossArgs& args, orKernelContext& context) const {
     forEachPlane(context, args.rows, args.classes * args.targets, [&](int64_t row) {
-      const Targets targets(args, row, context);
+      Classes<C> room;
+      const int64_t targets = markTargets(args, row, room.isOther, context);
       double sum = 0;
-      forEachPair<C>(args, row, targets, [&](int64_t, int64_t, C missing, C weight) {
-        sum += (args.power == 1 ? missing : missing * missing) * weight;
+      forEachTarget(args, row, targets, room, [&](int64_t, const C* missing, C weight) {
+        findLosses(args.classes, room.parts.data(), missing, weight, args.power == 1);
+        sum += totalOf(room.parts);
       });
       static_cast<C*>(args.loss)[row] = static_cast<C>(sum / static_cast<double>(args.classes));
       for (int64_t i = 0; args.isTarget != nullptr && i < args.classes; ++i) {
-        static_cast<C*>(args.isTarget)[row * args.classes + i] = targets.has(i) ? C(1) : C(0);
+        static_cast<C*>(args.isTarget)[row * args.classes + i] = C(1) - room.isOther[static_cast<size_t>(i)];
       }
     });
   }
 };
 
+/// What each class gets of a gradient.
+template <class C>
+OPENREG_MULTIVERSION void addShares(int64_t classes, C* grads, C* parts, const C* missing, C share, bool isLinear) {
+  for (int64_t i = 0; i < classes; ++i) {
+    const C slope = isLinear ? C(1) : C(2) * missing[i];
+    parts[i] = missing[i] > C(0) ? share * slope : C(0);
+    grads[i] += parts[i];
+  }
+}
+
+template <class C>
+OPENREG_MULTIVERSION void scale(int64_t count, C* x, C factor) {
+  for (int64_t i = 0; i < count; ++i) {
+    x[i] *= factor;
+  }
+}
+
 template <class C>
 struct MarginLossBackward {
   void operator()(const MarginLossArgs& args, orKernelContext& context) const {
     forEachPlane(context, args.rows, args.classes * args.targets, [&](int64_t row) {
-      const Targets targets(args, row, context);
+      Classes<C> room;
+      const int64_t targets = markTargets(args, row, room.isOther, context);
       C* grads = static_cast<C*>(args.gradInput) + row * args.classes;
       std::fill_n(grads, args.classes, C(0));
-      forEachPair<C>(args, row, targets, [&](int64_t target, int64_t other, C missing, C weight) {
+      forEachTarget(args, row, targets, room, [&](int64_t target, const C* missing, C weight) {
         const C share = weight / static_cast<C>(args.classes);
-        const C grad = args.power == 1 ? share : C(2) * share * missing;
-        grads[target] -= grad;
-        grads[other] += grad;
+        addShares(args.classes, grads, room.parts.data(), missing, share, args.power == 1);
+        grads[target] -= static_cast<C>(totalOf(room.parts)); // what the others get
       });
       // At the end, and to all: a NaN reaches the whole row.
-      for (int64_t i = 0; i < args.classes; ++i) {
-        grads[i] *= static_cast<const C*>(args.loss)[row];
-      }
+      scale(args.classes, grads, static_cast<const C*>(args.loss)[row]);
     });
   }
 };

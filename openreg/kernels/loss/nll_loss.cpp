@@ -42,17 +42,37 @@ C weightOf(const NllLossArgs& args, int64_t target) {
   return args.weight.data != nullptr ? get<C>(args.weight, target) : C(1);
 }
 
-/// A loop over the rows; stops at a target that is no class, which is the host's mistake and an error of the device.
+/// Some pixels of an image.
+struct Pixels {
+  int64_t first; ///< Number of the first guess.
+  int64_t count;
+  int64_t offset; ///< Bytes from the start of `input` to the first class of the first.
+};
+
+/// Calls `use(pixels)` for what of each image is among the guesses [begin, end).
 template <class Use>
-void forRows(const NllLossArgs& args, int64_t begin, int64_t end, orKernelContext& context, Use use) {
-  for (int64_t row = begin; row < end; ++row) {
-    const auto target = get<int64_t>(args.target, row);
+void forImages(const NllLossArgs& args, int64_t begin, int64_t end, Use use) {
+  int64_t image = begin / std::max(int64_t{1}, args.pixels);
+  for (int64_t at = begin; at < end; ++image) {
+    const int64_t pixel = at - image * args.pixels;
+    const int64_t count = std::min(end - at, args.pixels - pixel);
+    use(Pixels{at, count, image * args.input.stride + pixel * args.pixelStride});
+    at += count;
+  }
+}
+
+/// Calls `use(guess, target, offset)` for each guess, with the place of its first class; stops at a target that is no
+/// class, which is the host's mistake and an error of the device.
+template <class Use>
+void forGuesses(const NllLossArgs& args, const Pixels& pixels, orKernelContext& context, Use use) {
+  for (int64_t i = 0; i < pixels.count; ++i) {
+    const auto target = get<int64_t>(args.target, pixels.first + i);
     if (target != args.ignoreIndex && (target < 0 || target >= args.classes)) {
       char text[64];
       std::snprintf(text, sizeof(text), "Target %lld is out of bounds.", static_cast<long long>(target));
       return context.fail(&context, orErrorAssert, text);
     }
-    use(row, target);
+    use(pixels.first + i, target, pixels.offset + i * args.pixelStride);
   }
 }
 
@@ -61,16 +81,18 @@ struct Forward {
   void operator()(const NllLossArgs& args, orKernelContext& context) const {
     double sum = 0;
     double totalWeight = 0;
-    forRows(args, 0, args.batch, context, [&](int64_t row, int64_t target) {
+    const auto add = [&](int64_t guess, int64_t target, int64_t offset) {
       const bool counts = target != args.ignoreIndex;
       const C weight = counts ? weightOf<C>(args, target) : C(0);
-      const C loss = counts ? -get<C>(args.input, row, target * args.classStride) * weight : C(0);
+      const C loss = counts ? -get<C>(args.input, 0, offset + target * args.classStride) * weight : C(0);
       sum += loss;
       totalWeight += weight;
       if (args.reduction == LossReduction::None) {
-        put(args.loss, row, loss);
+        put(args.loss, guess, loss);
       }
-    });
+    };
+    forImages(
+        args, 0, args.images * args.pixels, [&](const Pixels& pixels) { forGuesses(args, pixels, context, add); });
     put(args.totalWeight, 0, static_cast<C>(args.reduction == LossReduction::None ? 0 : totalWeight));
     if (args.reduction != LossReduction::None) {
       put(args.loss, 0, static_cast<C>(args.reduction == LossReduction::Mean ? sum / totalWeight : sum));
@@ -86,28 +108,42 @@ struct Backward {
       orKernelContext& context;
     } loop{args, context};
     context.parallelFor(
-        &context, args.batch, kGrain / std::max(int64_t{1}, args.classes) + 1,
+        &context, args.images * args.pixels, kGrain / std::max(int64_t{1}, args.classes) + 1,
         [](void* state, int64_t begin, int64_t end) {
           const auto& [args, context] = *static_cast<Loop*>(state);
-          forRows(args, begin, end, context, [&](int64_t row, int64_t target) { derive(args, row, target); });
+          forImages(args, begin, end, [&](const Pixels& pixels) { derive(args, pixels, context); });
         },
         &loop);
   }
 
-  static void derive(const NllLossArgs& args, int64_t row, int64_t target) {
+  static void derive(const NllLossArgs& args, const Pixels& pixels, orKernelContext& context) {
+    clear(args, pixels);
+    forGuesses(args, pixels, context, [&](int64_t guess, int64_t target, int64_t offset) {
+      if (target == args.ignoreIndex) {
+        return;
+      }
+      C grad = get<C>(args.loss, args.reduction == LossReduction::None ? guess : 0);
+      if (args.reduction == LossReduction::Mean) {
+        grad /= get<C>(args.totalWeight, 0);
+      }
+      put(args.input, 0, -grad * weightOf<C>(args, target), offset + target * args.classStride);
+    });
+  }
+
+  /// Zeros for all classes, in the order in which they lie in memory.
+  static void clear(const NllLossArgs& args, const Pixels& pixels) {
+    const bool byClass = pixels.count == 1 || args.classStride < args.pixelStride;
+    const int64_t rows = byClass ? pixels.count : args.classes;
+    const int64_t columns = byClass ? args.classes : pixels.count;
+    const int64_t rowStride = byClass ? args.pixelStride : args.classStride;
+    const int64_t stride = byClass ? args.classStride : args.pixelStride;
+    auto* to = static_cast<char*>(args.input.data) + pixels.offset;
     const C zeros[kBlock] = {};
-    for (int64_t i = 0; i < args.classes; i += kBlock) {
-      auto* to = static_cast<char*>(args.input.data) + row * args.input.stride + i * args.classStride;
-      store(args.input.dtype, to, args.classStride, std::min(kBlock, args.classes - i), zeros);
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t i = 0; i < columns; i += kBlock) {
+        store(args.input.dtype, to + row * rowStride + i * stride, stride, std::min(kBlock, columns - i), zeros);
+      }
     }
-    if (target == args.ignoreIndex) {
-      return;
-    }
-    C grad = get<C>(args.loss, args.reduction == LossReduction::None ? row : 0);
-    if (args.reduction == LossReduction::Mean) {
-      grad /= get<C>(args.totalWeight, 0);
-    }
-    put(args.input, row, -grad * weightOf<C>(args, target), target * args.classStride);
   }
 };
 

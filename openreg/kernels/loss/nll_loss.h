@@ -15,15 +15,18 @@ struct Vector {
   DType dtype;
 };
 
-/// The loss of `batch` guesses among `classes` classes: -weight[target] * input[target].
+/// The loss of guesses among `classes` classes: -weight[target] * input[target]. Each pixel of each image is a guess; a
+/// batch of plain guesses is one image.
 struct NllLossArgs {
-  Vector input;        ///< Forward: log-probabilities, read. Backward: their gradient, written. The stride is a row's.
+  Vector input; ///< Forward: log-probabilities, read. Backward: their gradient, written. The stride is an image's.
+  int64_t pixelStride; ///< Bytes from a pixel to the next, of `input`.
   int64_t classStride; ///< Bytes from a class to the next, of `input`.
-  Vector target;       ///< Class of each row, read.
+  Vector target;       ///< Class of each guess, read.
   Vector weight;       ///< Of each class, read; `data` is null if there are none.
-  Vector loss;         ///< Forward: one, or one for each row, written. Backward: its gradient, read.
+  Vector loss;         ///< Forward: one, or one for each guess, written. Backward: its gradient, read.
   Vector totalWeight;  ///< Sum of the weights of the targets: forward written, backward read.
-  int64_t batch;
+  int64_t images;
+  int64_t pixels; ///< Of an image.
   int64_t classes;
   int64_t ignoreIndex; ///< Targets that count for nothing.
   LossReduction reduction;

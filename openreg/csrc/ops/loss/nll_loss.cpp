@@ -1,6 +1,7 @@
 // nll_loss, what cross_entropy ends in, and its derivative.
+#include "ops/loss/nll_loss.h"
+
 #include "ops/launch/dtype.h"
-#include "ops/launch/kernel_family.h"
 #include "ops/structured/forms.h"
 
 #include <kernels/launch/pointers.h>
@@ -11,12 +12,10 @@
 #include <ATen/ops/nll_loss_forward_meta.h>
 #include <torch/library.h>
 
-#include <limits>
-
 namespace openreg {
 namespace {
 
-/// A tensor of at most one dimension.
+/// @param tensor Only its first dimension counts.
 kernels::Vector describe(const at::Tensor& tensor) {
   return {
       const_cast<void*>(tensor.const_data_ptr()), tensor.dim() == 0 ? 0 : tensor.stride(0) * tensor.element_size(),
@@ -25,7 +24,7 @@ kernels::Vector describe(const at::Tensor& tensor) {
 
 orPointerArg pointer(size_t offset, uint32_t access, const at::Tensor& tensor) {
   const auto size = tensor.element_size();
-  c10::SmallVector<int64_t, 2> strides;
+  c10::SmallVector<int64_t, 3> strides;
   for (const auto stride : tensor.strides()) {
     strides.push_back(stride * size);
   }
@@ -33,8 +32,9 @@ orPointerArg pointer(size_t offset, uint32_t access, const at::Tensor& tensor) {
       offset, access, static_cast<int>(tensor.dim()), tensor.sizes().data(), strides.data(), size);
 }
 
+} // namespace
+
 // LITERALINCLUDE START: LAUNCH NLL LOSS
-/// @param input Forward the log-probabilities, backward their gradient; a matrix, or a row without a batch.
 void launchNllLoss(
     const KernelFamily& family,
     const at::Tensor& input,
@@ -54,14 +54,17 @@ void launchNllLoss(
   const auto factors = weight.has_value() ? apart(*weight) : at::Tensor();
   const auto read = static_cast<uint32_t>(orAccessRead);
   const auto write = static_cast<uint32_t>(orAccessWrite);
+  const bool isImages = rows.dim() == 3;
   kernels::NllLossArgs args{};
-  args.input = describe(rows.dim() == 1 ? rows.unsqueeze(0) : rows);
-  args.classStride = rows.stride(-1) * rows.element_size();
+  args.input = describe(rows);
+  args.images = isImages ? rows.size(0) : 1;
+  args.pixels = rows.dim() == 1 ? 1 : rows.size(isImages ? 2 : 0);
+  args.pixelStride = rows.dim() == 1 ? 0 : rows.stride(isImages ? 2 : 0) * rows.element_size();
+  args.classes = rows.size(isImages ? 1 : -1);
+  args.classStride = rows.stride(isImages ? 1 : -1) * rows.element_size();
   args.target = describe(target);
   args.loss = describe(losses);
   args.totalWeight = describe(total);
-  args.batch = input.dim() == 1 ? 1 : input.size(0);
-  args.classes = input.size(-1);
   args.ignoreIndex = ignoreIndex;
   args.reduction = static_cast<kernels::LossReduction>(reduction);
   if (reduction == at::Reduction::None && input.dim() == 1) {
@@ -82,11 +85,13 @@ void launchNllLoss(
 }
 // LITERALINCLUDE END: LAUNCH NLL LOSS
 
-void checkTarget(const at::Tensor& target) {
+void checkNllTarget(const at::Tensor& target) {
   TORCH_CHECK(
       target.scalar_type() == at::kLong || target.scalar_type() == at::kByte,
       "expected target dtype to be Long or Byte, but got ", target.scalar_type());
 }
+
+namespace {
 
 struct NllLoss : at::meta::structured_nll_loss_forward {
   void impl(
@@ -97,7 +102,7 @@ struct NllLoss : at::meta::structured_nll_loss_forward {
       int64_t ignoreIndex,
       const at::Tensor& output,
       const at::Tensor& totalWeight) {
-    checkTarget(target);
+    checkNllTarget(target);
     launchNllLoss(kernelFamily<"nll_loss">, self, target, weight, reduction, ignoreIndex, output, totalWeight);
   }
 };
@@ -112,7 +117,7 @@ struct NllLossBackward : at::meta::structured_nll_loss_backward {
       int64_t ignoreIndex,
       const at::Tensor& totalWeight,
       const at::Tensor& gradInput) {
-    checkTarget(target);
+    checkNllTarget(target);
     launchNllLoss(
         kernelFamily<"nll_loss_backward">, gradInput, target, weight, reduction, ignoreIndex, gradOutput, totalWeight);
   }

@@ -1,12 +1,12 @@
-// nll_loss of images: each pixel is a guess, so it is nll_loss of as many rows.
+// nll_loss of images: each pixel is a guess.
+#include "ops/loss/nll_loss.h"
+#include "ops/structured/contiguous_output.h"
 #include "ops/structured/plain.h"
-#include "ops/structured/structured_output.h"
+#include "ops/structured/structured.h"
 
 #include <ATen/core/Reduction.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/nll_loss_backward.h>
-#include <ATen/ops/nll_loss_forward.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -14,7 +14,7 @@
 namespace openreg {
 namespace {
 
-void checkShapes(const at::Tensor& self, const at::Tensor& target) {
+void check(const at::Tensor& self, const at::Tensor& target, const OptionalTensor& weight) {
   TORCH_CHECK(
       target.dim() == 3,
       "only batches of spatial targets supported (3D tensors) but got targets of dimension: ", target.dim());
@@ -24,11 +24,16 @@ void checkShapes(const at::Tensor& self, const at::Tensor& target) {
   TORCH_CHECK(
       self.size(0) == target.size(0) && self.size(2) == target.size(1) && self.size(3) == target.size(2),
       "size mismatch (got input: ", self.sizes(), " , target: ", target.sizes());
+  TORCH_CHECK(
+      !weight || !weight->defined() || (weight->dim() == 1 && weight->numel() == self.size(1)),
+      "weight tensor should be defined either for all ", self.size(1), " classes or no classes but got weight tensor ",
+      "of shape: ", weight->sizes());
+  checkNllTarget(target);
 }
 
-/// A row of classes for each pixel.
-at::Tensor rows(const at::Tensor& images) {
-  return images.permute({0, 2, 3, 1}).reshape({-1, images.size(1)});
+/// images × classes × pixels, of which the kernel needs one distance from a pixel to the next.
+at::Tensor asImages(const at::Tensor& self) {
+  return self.flatten(2);
 }
 
 std::tuple<at::Tensor, at::Tensor> nllLoss2d(
@@ -37,9 +42,14 @@ std::tuple<at::Tensor, at::Tensor> nllLoss2d(
     const OptionalTensor& weight,
     int64_t reduction,
     int64_t ignoreIndex) {
-  checkShapes(self, target);
-  auto [loss, totalWeight] = at::nll_loss_forward(rows(self), target.reshape(-1), weight, reduction, ignoreIndex);
-  return {reduction == at::Reduction::None ? loss.view(target.sizes()) : loss, totalWeight};
+  check(self, target, weight);
+  const bool isReduced = reduction != at::Reduction::None;
+  const auto loss = at::empty(isReduced ? at::IntArrayRef() : target.sizes(), self.options());
+  const auto totalWeight = at::empty({}, self.options());
+  launchNllLoss(
+      kernelFamily<"nll_loss">, asImages(self), target.reshape(-1), asMetaWants(weight), reduction, ignoreIndex,
+      isReduced ? loss : loss.view(-1), totalWeight);
+  return {loss, totalWeight};
 }
 
 std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(
@@ -58,21 +68,6 @@ std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(
   return {out, totalWeight};
 }
 
-at::Tensor nllLoss2dBackward(
-    const at::Tensor& gradOutput,
-    const at::Tensor& self,
-    const at::Tensor& target,
-    const OptionalTensor& weight,
-    int64_t reduction,
-    int64_t ignoreIndex,
-    const at::Tensor& totalWeight) {
-  checkShapes(self, target);
-  const auto grad = reduction == at::Reduction::None ? gradOutput.reshape(-1) : gradOutput;
-  const auto gradRows =
-      at::nll_loss_backward(grad, rows(self), target.reshape(-1), weight, reduction, ignoreIndex, totalWeight);
-  return gradRows.view({self.size(0), self.size(2), self.size(3), self.size(1)}).permute({0, 3, 1, 2}).contiguous();
-}
-
 at::Tensor& nllLoss2dBackwardOut(
     const at::Tensor& gradOutput,
     const at::Tensor& self,
@@ -82,9 +77,34 @@ at::Tensor& nllLoss2dBackwardOut(
     int64_t ignoreIndex,
     const at::Tensor& totalWeight,
     at::Tensor& gradInput) {
-  const auto grad = nllLoss2dBackward(gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight);
-  resizeOutput(gradInput, grad.sizes(), {}, grad.options());
-  return gradInput.copy_(grad);
+  check(self, target, weight);
+  const bool isReduced = reduction != at::Reduction::None;
+  TORCH_CHECK(
+      isReduced ? gradOutput.numel() == 1 : gradOutput.sizes() == target.sizes(),
+      "size mismatch (got grad_output: ", gradOutput.sizes(),
+      ", expected: ", isReduced ? at::IntArrayRef() : target.sizes(), ")");
+  TORCH_CHECK(
+      totalWeight.numel() == 1, "expected total_weight to be a single element tensor, got: ", totalWeight.sizes(), " (",
+      totalWeight.numel(), " elements)");
+  resizeOutput(gradInput, self.sizes(), {}, self.options());
+  const ContiguousOutput output(gradInput);
+  launchNllLoss(
+      kernelFamily<"nll_loss_backward">, asImages(output.tensor()), target.reshape(-1), asMetaWants(weight), reduction,
+      ignoreIndex, gradOutput.reshape(-1), totalWeight);
+  output.finish();
+  return gradInput;
+}
+
+at::Tensor nllLoss2dBackward(
+    const at::Tensor& gradOutput,
+    const at::Tensor& self,
+    const at::Tensor& target,
+    const OptionalTensor& weight,
+    int64_t reduction,
+    int64_t ignoreIndex,
+    const at::Tensor& totalWeight) {
+  auto gradInput = at::empty(self.sizes(), self.options());
+  return nllLoss2dBackwardOut(gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight, gradInput);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
