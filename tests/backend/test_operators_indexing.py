@@ -62,6 +62,10 @@ MOVES: dict[str, Function] = {
     "no index": lambda x: x[torch.tensor([], dtype=torch.int64, device=x.device)],
     "index_select": lambda x: x.index_select(-1, torch.tensor([0, 3, 0], device=x.device)),
     "gather": lambda x: x.gather(2, places(5, *x.shape, device=x.device)),
+    "gather with transposed indices": lambda x: x.gather(
+        2, places(5, 5, x.size(1), x.size(0), device=x.device).transpose(0, 2)
+    ),
+    "take with many indices": lambda x: x.take(places(x.numel(), 1200, device=x.device) - 1) if x.numel() else x,
     "take": lambda x: x.take(torch.tensor([-1, 0], device=x.device)) if x.numel() else x,
     "cat": lambda x: torch.cat([x, x[:2], x], 0),
     "stack": lambda x: torch.stack([x, x], 1),
@@ -160,6 +164,7 @@ def test_many_dimensions_and_indices(device: str) -> None:
 
 LARGE: dict[str, Function] = {
     "rows": lambda x, i: torch.zeros_like(x).index_add(0, i % 300, x),
+    "rows to all places": lambda x, i: torch.zeros(300, x.size(1), device=x.device).index_add(0, i % 300, x),
     "columns": lambda x, i: torch.zeros_like(x).index_add(1, i[:400], x),
     "elements": lambda x, i: torch.zeros(500, device=x.device).index_put_((i,), x[:, 0], accumulate=True),
     "written twice": lambda x, i: torch.zeros_like(x).index_put_((i % 300,), x),
@@ -206,6 +211,7 @@ def arrivals() -> tuple[torch.Tensor, torch.Tensor]:
         ),
         ("torch.nn.functional.embedding(torch.tensor([5], device=d), x)", "index 5 is out of bounds for dimension 0"),
         ("x.take(torch.tensor([15], device=d))", "index 15 is out of bounds for dimension 0 with size 15"),
+        ("x.take(torch.arange(16, device=d))", "index 15 is out of bounds for dimension 0 with size 15"),
         ("x.masked_scatter_(x > -1, x[:2])", "index 7 is out of bounds for dimension 0 with size 7"),
         ("torch._assert_async(x.sum() < 0, 'the sum is negative')", "the sum is negative"),
         ("torch.repeat_interleave(torch.tensor([2], device=d), output_size=3)", "repeats are fewer than output_size"),

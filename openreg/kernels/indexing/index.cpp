@@ -18,32 +18,21 @@ void move(char* to, const char* from) {
 }
 
 template <class T>
-bool isDense(const IndexRun& run) {
-  return run.offsets == nullptr && run.denseStride == sizeof(T) && run.indexedStride == sizeof(T);
-}
-
-template <class T>
 void get(const IndexRun& run) {
-  const auto& [dense, indexed, denseStride, indexedStride, offsets, count] = run;
-  if (isDense<T>(run)) {
-    std::memcpy(dense, indexed, static_cast<size_t>(count) * sizeof(T));
+  if (run.isDense(sizeof(T))) {
+    std::memcpy(run.dense, run.indexed, static_cast<size_t>(run.count) * sizeof(T));
     return;
   }
-  for (int64_t i = 0; i < count; ++i) {
-    move<T>(dense + i * denseStride, indexed + i * indexedStride + (offsets != nullptr ? offsets[i] : 0));
-  }
+  forElements<sizeof(T)>(run, [](char* dense, const char* indexed) { move<T>(dense, indexed); });
 }
 
 template <class T>
 void put(const IndexRun& run) {
-  const auto& [dense, indexed, denseStride, indexedStride, offsets, count] = run;
-  if (isDense<T>(run)) {
-    std::memcpy(indexed, dense, static_cast<size_t>(count) * sizeof(T));
+  if (run.isDense(sizeof(T))) {
+    std::memcpy(run.indexed, run.dense, static_cast<size_t>(run.count) * sizeof(T));
     return;
   }
-  for (int64_t i = 0; i < count; ++i) {
-    move<T>(indexed + i * indexedStride + (offsets != nullptr ? offsets[i] : 0), dense + i * denseStride);
-  }
+  forElements<sizeof(T)>(run, [](const char* dense, char* indexed) { move<T>(indexed, dense); });
 }
 
 void index(const void* bytes, orKernelContext* context) {
@@ -55,7 +44,7 @@ void index(const void* bytes, orKernelContext* context) {
 
 void indexPut(const void* bytes, orKernelContext* context) {
   const auto& args = *static_cast<const IndexArgs*>(bytes);
-  if (!withElementType(args.elementSize, [&]<class T>(T) { forEachWritten(args, *context, &put<T>); })) {
+  if (!withElementType(args.elementSize, [&]<class T>(T) { forEachWritten(args, *context, &put<T>, false); })) {
     context->fail(context, orErrorInvalidValue, "elementSize is not 1, 2, 4, 8 or 16");
   }
 }

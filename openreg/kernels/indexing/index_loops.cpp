@@ -24,6 +24,15 @@ int ownDimension(const IndexArgs& args) {
 }
 // LITERALINCLUDE END: OWN DIMENSION
 
+/// Whether whole rows go to where one index says, and the places are many. Then each thread may have a part of the
+/// places, and pass over the rows of the others. What it reads and writes lies in one piece, and not in parts of all
+/// rows, beside which another thread writes.
+bool isSharedByPlace(const IndexArgs& args) {
+  constexpr int64_t kFew = 64;
+  return args.indices == 1 && args.dims == 2 && args.index[0].strides[0] == 0 && args.indexedStrides[0] != 0 &&
+         args.indexedStrides[1] == 0 && args.index[0].size >= kFew && args.index[0].stride > 0;
+}
+
 /// The part [begin, end) of the space along a dimension.
 IndexArgs partOf(const IndexArgs& args, int dim, int64_t begin, int64_t end) {
   IndexArgs part = args;
@@ -58,7 +67,7 @@ void forEachRead(const IndexArgs& args, orKernelContext& context, UseIndexRun us
       &loop);
 }
 
-void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun use) {
+void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun use, bool reads) {
   const int64_t elements = elementCount(args.dims, args.sizes);
   const int dim = ownDimension(args);
   if (elements == 0) {
@@ -66,6 +75,19 @@ void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun
   }
   if (dim < 0) {
     return IndexWalk(args, context, 0).advance(elements, use);
+  }
+  if (reads && isSharedByPlace(args)) {
+    Loop loop{args, context, use, 0};
+    const int64_t places = args.index[0].size;
+    return context.parallelFor(
+        &context, places, std::max(int64_t{1}, kGrain / 4 * places / elements),
+        [](void* state, int64_t begin, int64_t end) {
+          const auto& [args, context, use, dim] = *static_cast<Loop*>(state);
+          IndexWalk walk(args, context, 0);
+          walk.onlyTo(begin * args.index[0].stride, end * args.index[0].stride);
+          walk.advance(elementCount(args.dims, args.sizes), use);
+        },
+        &loop);
   }
   Loop loop{args, context, use, dim};
   context.parallelFor(

@@ -5,6 +5,7 @@
 #include "kernels/indexing/index_loops.h"
 #include "kernels/launch/registry.h"
 #include "kernels/loop/convert.h"
+#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
@@ -52,18 +53,33 @@ struct ComputeIn<ComplexHalf> {
 };
 
 template <class T, Arrival arrival>
-void reduce(const IndexRun& run) {
+T combined(T there, T comes) {
   using C = ComputeIn<T>::Type;
-  const auto& [dense, indexed, denseStride, indexedStride, offsets, count] = run;
+  return convert<T>(arrive<arrival>(convert<C>(there), convert<C>(comes)));
+}
+
+/// Of arrays, as slices of a tensor are.
+template <class T, Arrival arrival>
+OPENREG_MULTIVERSION void reduceDense(int64_t count, T* there, const T* comes) {
   for (int64_t i = 0; i < count; ++i) {
+    there[i] = combined<T, arrival>(there[i], comes[i]);
+  }
+}
+
+template <class T, Arrival arrival>
+void reduce(const IndexRun& run) {
+  if (run.isDense(sizeof(T))) {
+    reduceDense<T, arrival>(run.count, reinterpret_cast<T*>(run.indexed), reinterpret_cast<const T*>(run.dense));
+    return;
+  }
+  forElements<sizeof(T)>(run, [](const char* dense, char* indexed) {
     T comes;
     T there;
-    char* to = indexed + i * indexedStride + (offsets != nullptr ? offsets[i] : 0);
-    std::memcpy(&comes, dense + i * denseStride, sizeof(T));
-    std::memcpy(&there, to, sizeof(T));
-    there = convert<T>(arrive<arrival>(convert<C>(there), convert<C>(comes)));
-    std::memcpy(to, &there, sizeof(T));
-  }
+    std::memcpy(&comes, dense, sizeof(T));
+    std::memcpy(&there, indexed, sizeof(T));
+    there = combined<T, arrival>(there, comes);
+    std::memcpy(indexed, &there, sizeof(T));
+  });
 }
 
 void indexReduce(const void* bytes, orKernelContext* context) {
@@ -71,18 +87,18 @@ void indexReduce(const void* bytes, orKernelContext* context) {
   withStorageType(args.dtype, [&]<class T>(T) {
     switch (args.arrival) {
       case Arrival::Add:
-        return forEachWritten(args, *context, &reduce<T, Arrival::Add>);
+        return forEachWritten(args, *context, &reduce<T, Arrival::Add>, true);
       case Arrival::Multiply:
-        return forEachWritten(args, *context, &reduce<T, Arrival::Multiply>);
+        return forEachWritten(args, *context, &reduce<T, Arrival::Multiply>, true);
       default:
         break;
     }
     if constexpr (kIsComplex<T> || std::is_same_v<T, ComplexHalf>) {
       context->fail(context, orErrorInvalidValue, "complex numbers have no order");
     } else if (args.arrival == Arrival::Maximum) {
-      forEachWritten(args, *context, &reduce<T, Arrival::Maximum>);
+      forEachWritten(args, *context, &reduce<T, Arrival::Maximum>, true);
     } else {
-      forEachWritten(args, *context, &reduce<T, Arrival::Minimum>);
+      forEachWritten(args, *context, &reduce<T, Arrival::Minimum>, true);
     }
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/indexing/indexing.h"
 #include "kernels/loop/functor.h"
@@ -17,13 +18,42 @@ struct IndexRun {
   int64_t indexedStride;
   const int64_t* offsets; ///< Bytes to add to `indexed`, one for each element; null: none.
   int64_t count;
+
+  /// Whether both are arrays of elements of a size.
+  bool isDense(int64_t size) const { return offsets == nullptr && denseStride == size && indexedStride == size; }
 };
+
+/// Calls `use(dense, indexed)` with the places of each element of a run. The strides that are usual are numbers that
+/// the compiler knows: along the dimension that the indices are about, and one element for many.
+template <int64_t size, class Use>
+void forElements(const IndexRun& run, Use use) {
+  const auto [dense, indexed, denseStride, indexedStride, offsets, count] = run; // writing may not change the copies
+  if (offsets != nullptr && denseStride == size && indexedStride == 0) {
+    for (int64_t i = 0; i < count; ++i) {
+      use(dense + i * size, indexed + offsets[i]);
+    }
+  } else if (offsets == nullptr && denseStride == 0 && indexedStride == size) {
+    for (int64_t i = 0; i < count; ++i) {
+      use(dense, indexed + i * size);
+    }
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      use(dense + i * denseStride, indexed + i * indexedStride + (offsets != nullptr ? offsets[i] : 0));
+    }
+  }
+}
 
 /// What a kernel does with a run.
 using UseIndexRun = void (*)(const IndexRun& run);
 
 /// Says which index is wrong.
 void failOutOfRange(orKernelContext& context, int64_t index, int64_t dimension, int64_t size);
+
+/// Finds the offsets that an index tensor's next `count` elements mean. @param k Its number. The offsets of all but the
+/// first are added to those that are there. @param first Of the elements.
+/// @return Whether all are in range; if not, the kernel has failed.
+bool addOffsets(
+    const IndexArgs& args, int k, const char* first, int64_t count, int64_t* offsets, orKernelContext& context);
 
 /// Goes through a part of the space, in order, a run of elements at a time.
 class IndexWalk {
@@ -38,6 +68,12 @@ class IndexWalk {
     for (int k = 0; k < args.indices; ++k) {
       constant_ = constant_ && (args.dims == 0 || args.index[k].strides[0] == 0);
     }
+  }
+
+  /// Of rows that have one index each, uses only those whose offset is in [low, high).
+  void onlyTo(int64_t low, int64_t high) {
+    low_ = low;
+    high_ = high;
   }
 
   /// Uses the next `count` elements. Stops at an index that is out of range.
@@ -59,7 +95,9 @@ class IndexWalk {
       if (constant_) {
         found.indexed += offsets_[0];
       }
-      use(found);
+      if (!constant_ || (offsets_[0] >= low_ && offsets_[0] < high_)) {
+        use(found);
+      }
       count -= run;
       if (!isPoint) {
         step(run);
@@ -92,24 +130,13 @@ class IndexWalk {
 
   /// Fills the next `count` elements of offsets_.
   bool addIndices(int64_t count) {
-    std::fill_n(offsets_, count, int64_t{0});
+    if (args_.indices == 0) {
+      std::fill_n(offsets_, count, int64_t{0});
+    }
     for (int k = 0; k < args_.indices; ++k) {
-      const IndexArg& index = args_.index[k];
-      const char* from = reinterpret_cast<const char*>(index.data) + index_[k];
-      const int64_t stride = args_.dims == 0 ? 0 : index.strides[0];
-      const auto at = [&](int64_t i) { return *reinterpret_cast<const int64_t*>(from + i * stride); };
-      const int64_t wrap = args_.wraps != 0 ? index.size : 0;
-      bool isInRange = true;
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t value = at(i) + (at(i) < 0 ? wrap : 0);
-        isInRange = isInRange && value >= 0 && value < index.size;
-        offsets_[i] += value * index.stride;
-      }
-      for (int64_t i = 0; i < count && !isInRange; ++i) {
-        if (at(i) < (args_.wraps != 0 ? -index.size : 0) || at(i) >= index.size) {
-          failOutOfRange(context_, at(i), index.dimension, index.size);
-          return false;
-        }
+      const char* first = reinterpret_cast<const char*>(args_.index[k].data) + index_[k];
+      if (!addOffsets(args_, k, first, count, offsets_, context_)) {
+        return false;
       }
     }
     return true;
@@ -121,7 +148,9 @@ class IndexWalk {
   int64_t dense_ = 0; // Bytes from the start to where the walk stands.
   int64_t indexed_ = 0;
   int64_t index_[kMaxIndices]{};
-  bool constant_ = true; ///< Whether the indices are the same for all elements of a run.
+  bool constant_ = true;                              ///< Whether the indices are the same for all elements of a run.
+  int64_t low_ = std::numeric_limits<int64_t>::min(); ///< Offsets of rows that are used.
+  int64_t high_ = std::numeric_limits<int64_t>::max();
   int64_t offsets_[kBlock];
 };
 

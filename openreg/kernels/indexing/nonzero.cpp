@@ -59,7 +59,7 @@ struct Count {
 struct Nonzero {
   void operator()(const NonzeroArgs& args, orKernelContext& context) const {
     forEachChunk(args, context, [](void* state, int64_t begin, int64_t end) {
-      const auto& args = *static_cast<const NonzeroArgs*>(state);
+      const auto args = *static_cast<const NonzeroArgs*>(state); // a copy, which writing indices cannot change
       for (int64_t chunk = begin; chunk < end; ++chunk) {
         int64_t row = args.counts[chunk];
         forEachBlock(args, chunk, [&](int64_t first, const bool* flags, int64_t count) {
@@ -74,9 +74,12 @@ struct Nonzero {
   }
 
   static void putIndices(const NonzeroArgs& args, int64_t element, int64_t* to) {
-    for (int i = 0; i < args.dims; ++i) {
+    for (int i = 0; i + 1 < args.dims; ++i) {
       to[(args.dims - 1 - i) * args.columnStride] = element % args.sizes[i];
       element /= args.sizes[i];
+    }
+    if (args.dims > 0) { // a division takes longer than all the rest
+      to[0] = element;
     }
   }
 };
