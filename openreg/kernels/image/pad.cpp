@@ -6,6 +6,8 @@
 #include "kernels/image/planes.h"
 #include "kernels/launch/dtype.h"
 #include "kernels/launch/registry.h"
+#include "kernels/loop/ivdep.h"
+#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
@@ -26,33 +28,73 @@ struct Replication {
   static int64_t source(int64_t at, int64_t size) { return std::clamp(at, int64_t{0}, size - 1); }
 };
 
+/// Elements of a row that come from elements that lie side by side, too.
+struct Run {
+  int64_t to;
+  int64_t from;
+  int64_t count;
+};
+
 /// Where each row and column of a result comes from.
 template <class Border>
 struct Sources {
-  std::vector<int64_t> of[3];
+  std::vector<int64_t> depths;
+  std::vector<int64_t> heights;
+  std::vector<Run> widths;
 
-  explicit Sources(const PadArgs& args) {
-    for (int i = 0; i < 3; ++i) {
-      for (int64_t at = 0; at < args.resultSize[i]; ++at) {
-        of[i].push_back(Border::source(at - args.before[i], args.imageSize[i]));
+  explicit Sources(const PadArgs& args) : depths(sources(args, 0)), heights(sources(args, 1)) {
+    int64_t to = 0;
+    for (const int64_t from : sources(args, 2)) {
+      if (!widths.empty() && widths.back().from + widths.back().count == from) {
+        ++widths.back().count;
+      } else {
+        widths.push_back({to, from, 1});
       }
+      ++to;
     }
   }
 
-  /// Calls `use(result, image)` with the numbers of each element of a plane and of the one that it comes from.
+  static std::vector<int64_t> sources(const PadArgs& args, int dim) {
+    std::vector<int64_t> found;
+    for (int64_t at = 0; at < args.resultSize[dim]; ++at) {
+      found.push_back(Border::source(at - args.before[dim], args.imageSize[dim]));
+    }
+    return found;
+  }
+
+  /// Calls `use(result, image)` with the numbers of the first elements of each row of a plane and of the row that it
+  /// comes from.
   template <class Use>
-  void forEach(const Extent& imageSize, Use use) const {
+  void forEachRow(const PadArgs& args, Use use) const {
     int64_t to = 0;
-    for (const int64_t d : of[0]) {
-      for (const int64_t h : of[1]) {
-        const int64_t row = (d * imageSize[1] + h) * imageSize[2];
-        for (const int64_t w : of[2]) {
-          use(to++, row + w);
-        }
+    for (const int64_t depth : depths) {
+      for (const int64_t height : heights) {
+        use(to, (depth * args.imageSize[1] + height) * args.imageSize[2]);
+        to += args.resultSize[2];
       }
     }
   }
 };
+
+template <class C>
+OPENREG_MULTIVERSION void padRow(const Run* run, const Run* end, const C* image, C* result) {
+  for (; run != end; ++run) {
+    OPENREG_IVDEP // An image and its result are apart.
+    for (int64_t i = 0; i < run->count; ++i) {
+      result[run->to + i] = image[run->from + i];
+    }
+  }
+}
+
+template <class C>
+OPENREG_MULTIVERSION void padRowBackward(const Run* run, const Run* end, C* image, const C* result) {
+  for (; run != end; ++run) {
+    OPENREG_IVDEP
+    for (int64_t i = 0; i < run->count; ++i) {
+      image[run->from + i] += result[run->to + i];
+    }
+  }
+}
 
 template <class C, class Border>
 void pad(const PadArgs& args, orKernelContext& context) {
@@ -60,7 +102,9 @@ void pad(const PadArgs& args, orKernelContext& context) {
   forEachPlane(context, args.planes, product(args.resultSize), [&](int64_t plane) {
     const C* image = static_cast<const C*>(args.image) + plane * product(args.imageSize);
     C* result = static_cast<C*>(args.result) + plane * product(args.resultSize);
-    sources.forEach(args.imageSize, [&](int64_t to, int64_t from) { result[to] = image[from]; });
+    sources.forEachRow(args, [&](int64_t to, int64_t from) {
+      padRow(sources.widths.data(), sources.widths.data() + sources.widths.size(), image + from, result + to);
+    });
   });
 }
 
@@ -71,7 +115,9 @@ void padBackward(const PadArgs& args, orKernelContext& context) {
     C* image = static_cast<C*>(args.image) + plane * product(args.imageSize);
     const C* result = static_cast<const C*>(args.result) + plane * product(args.resultSize);
     std::fill_n(image, product(args.imageSize), C(0));
-    sources.forEach(args.imageSize, [&](int64_t from, int64_t to) { image[to] += result[from]; });
+    sources.forEachRow(args, [&](int64_t to, int64_t from) {
+      padRowBackward(sources.widths.data(), sources.widths.data() + sources.widths.size(), image + from, result + to);
+    });
   });
 }
 

@@ -1,15 +1,21 @@
 // The reverse of max pooling: elements go back to where they came from, in zeros.
+#include "ops/structured/contiguous_output.h"
 #include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 namespace openreg {
 namespace {
 
 /// @param dims Of an image: 2 or 3. In front of them: channels, and the batch if there is one.
-at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef outputSize, int64_t dims) {
+void unpool(
+    const at::Tensor& self,
+    const at::Tensor& indices,
+    at::IntArrayRef outputSize,
+    int64_t dims,
+    const at::Tensor& out) {
   TORCH_CHECK(
       indices.scalar_type() == at::kLong, "elements in indices should be type int64 but got: ", indices.scalar_type());
   TORCH_CHECK(
@@ -29,15 +35,43 @@ at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArra
   }
   at::DimVector sizes(self.sizes().slice(0, static_cast<size_t>(leading)));
   sizes.append(outputSize.begin(), outputSize.end());
-  auto out = at::zeros(sizes, self.options());
+  const auto values = apartFrom(out, self), places = apartFrom(out, indices);
+  resizeOutput(out, sizes, {}, self.options());
+  const ContiguousOutput output(out);
+  output.tensor().zero_();
   if (self.numel() > 0) {
-    out.flatten(leading).scatter_(leading, indices.flatten(leading), self.flatten(leading));
+    output.tensor().flatten(leading).scatter_(leading, places.flatten(leading), values.flatten(leading));
   }
+  output.finish();
+}
+
+at::Tensor&
+unpool2dOut(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef outputSize, at::Tensor& out) {
+  unpool(self, indices, outputSize, 2, out);
   return out;
 }
 
 at::Tensor unpool2d(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef outputSize) {
-  return unpool(self, indices, outputSize, 2);
+  auto out = at::empty({0}, self.options());
+  return unpool2dOut(self, indices, outputSize, out);
+}
+
+at::Tensor& unpool3dOut(
+    const at::Tensor& self,
+    const at::Tensor& indices,
+    at::IntArrayRef outputSize,
+    at::IntArrayRef stride,
+    at::IntArrayRef padding,
+    at::Tensor& out) {
+  TORCH_CHECK(
+      stride.size() == 3 && padding.size() == 3,
+      "There should be exactly three elements (depth, height, width) in stride and padding, but got: ", stride, " and ",
+      padding);
+  TORCH_CHECK(
+      std::all_of(stride.begin(), stride.end(), [](int64_t step) { return step > 0; }),
+      "strides should be greater than zero, but got stride: ", stride);
+  unpool(self, indices, outputSize, 3, out);
+  return out;
 }
 
 at::Tensor unpool3d(
@@ -46,21 +80,15 @@ at::Tensor unpool3d(
     at::IntArrayRef outputSize,
     at::IntArrayRef stride,
     at::IntArrayRef padding) {
-  TORCH_CHECK(
-      stride.size() == 3 && padding.size() == 3,
-      "There should be exactly three elements (depth, height, width) in stride and padding, but got: ", stride, " and ",
-      padding);
-  TORCH_CHECK(
-      std::all_of(stride.begin(), stride.end(), [](int64_t step) { return step > 0; }),
-      "strides should be greater than zero, but got stride: ", stride);
-  return unpool(self, indices, outputSize, 3);
+  auto out = at::empty({0}, self.options());
+  return unpool3dOut(self, indices, outputSize, stride, padding, out);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implPlain<"max_unpool2d", unpool2d>(m);
-  implPlain<"max_unpool2d.out", IntoOutput<unpool2d>::call>(m);
+  implPlain<"max_unpool2d.out", unpool2dOut>(m);
   implPlain<"max_unpool3d", unpool3d>(m);
-  implPlain<"max_unpool3d.out", IntoOutput<unpool3d>::call>(m);
+  implPlain<"max_unpool3d.out", unpool3dOut>(m);
 }
 
 } // namespace
