@@ -32,11 +32,21 @@ def test_gradients_are_multiplied_whatever_their_type_and_strides(device: str, d
 
 
 @pytest.mark.parametrize("wrong", [float("inf"), -float("inf"), float("nan")])
-@pytest.mark.parametrize("at", [0, 99_999])
+@pytest.mark.parametrize("at", [0, 77, 50_015, 99_999])
 def test_one_gradient_that_is_not_finite_is_found(device: str, wrong: float, at: int) -> None:
     gradient = torch.ones(100_000, device=device)
     gradient[at] = wrong
     assert unscale([torch.ones(3, device=device), gradient, torch.ones(3, device=device)], 1.0) == 1
+
+
+def test_more_gradients_than_a_launch_takes_of_several_types_are_multiplied(device: str) -> None:
+    kinds = [torch.float32] * 70 + [torch.float64, torch.float16, torch.float64] + [torch.float32] * 130
+    gradients = [torch.full((3,), 2.0 * i, dtype=dtype, device=device) for i, dtype in enumerate(kinds)]
+    assert unscale(gradients, 0.5) == 0
+    for i, gradient in enumerate(gradients):
+        assert gradient.tolist() == [i] * 3
+    gradients[-1][2] = float("inf")
+    assert unscale(gradients, 0.5) == 1
 
 
 def test_nothing_to_scale_is_nothing_wrong(device: str) -> None:

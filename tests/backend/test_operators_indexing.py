@@ -353,6 +353,7 @@ def test_counting(device: str) -> None:
     x = places(9, 1000)
     same(device, lambda x: torch.bincount(x, minlength=12), x)
     same(device, lambda x: torch.bincount(x, x.double() / 3), x)
+    same(device, torch.bincount, places(300, 200_001))
     same(device, lambda x: x.float().histc(7), x)
     same(device, lambda x: x.float().histc(4, 2, 6), x)
     same(device, lambda x: torch.repeat_interleave(x[:50]), x)

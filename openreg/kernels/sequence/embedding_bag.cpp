@@ -1,15 +1,37 @@
-// The kernel "embedding_bag".
+// The kernels "embedding_bag" and "embedding_bag_factors".
 #include "kernels/sequence/embedding_bag.h"
 
 #include <cstdio>
+#include <numeric>
 
 #include "kernels/image/planes.h"
 #include "kernels/launch/registry.h"
-#include "kernels/loop/convert.h"
+#include "kernels/loop/ivdep.h"
+#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
 namespace {
+
+template <class C>
+OPENREG_MULTIVERSION void addRow(int64_t count, C* out, const C* row, C factor) {
+  OPENREG_IVDEP // The weights and the output are apart.
+  for (int64_t j = 0; j < count; ++j) {
+    out[j] += row[j] * factor;
+  }
+}
+
+bool isInRange(int64_t index, int64_t count, const char* ofWhat, orKernelContext& context) {
+  const bool isIn = index >= 0 && index < count;
+  if (!isIn) {
+    char text[128];
+    std::snprintf(
+        text, sizeof(text), "index %lld is out of range: there are %lld %s", static_cast<long long>(index),
+        static_cast<long long>(count), ofWhat);
+    context.fail(&context, orErrorAssert, text);
+  }
+  return isIn;
+}
 
 template <class C>
 struct EmbeddingBag {
@@ -29,15 +51,11 @@ struct EmbeddingBag {
   template <class Use>
   static int64_t forIndices(const EmbeddingBagArgs& args, int64_t bag, orKernelContext& context, Use use) {
     int64_t used = 0;
-    for (int64_t i = args.offsets[bag]; i < args.offsets[bag + 1]; ++i) {
+    const int64_t end = bag + 1 < args.bags ? args.offsets[bag + 1] : args.count;
+    for (int64_t i = args.offsets[bag]; i < end; ++i) {
       const int64_t row = args.indices[i];
       args.bagOf[i] = bag;
-      if (row < 0 || row >= args.rows) {
-        char text[128];
-        std::snprintf(
-            text, sizeof(text), "index %lld is out of range: there are %lld rows", static_cast<long long>(row),
-            static_cast<long long>(args.rows));
-        context.fail(&context, orErrorAssert, text);
+      if (!isInRange(row, args.rows, "rows", context)) {
         return used;
       }
       if (row != args.paddingIndex) {
@@ -53,9 +71,7 @@ struct EmbeddingBag {
     std::fill_n(out, args.columns, C(0));
     const int64_t used = forIndices(args, bag, context, [&](int64_t i, const C* row, int64_t) {
       const C factor = args.factors != nullptr ? static_cast<const C*>(args.factors)[i] : C(1);
-      for (int64_t j = 0; j < args.columns; ++j) {
-        out[j] += row[j] * factor;
-      }
+      addRow(args.columns, out, row, factor);
     });
     for (int64_t j = 0; args.mode == BagMode::Mean && used > 0 && j < args.columns; ++j) {
       out[j] /= static_cast<C>(used);
@@ -78,7 +94,40 @@ struct EmbeddingBag {
   }
 };
 
+/// Lanes are summed by themselves, so that the loop becomes vector code.
+template <class C>
+OPENREG_MULTIVERSION C dot(int64_t count, const C* a, const C* b) {
+  constexpr int kParts = 32;
+  C parts[kParts] = {};
+  int64_t i = 0;
+  for (; i + kParts <= count; i += kParts) {
+    for (int part = 0; part < kParts; ++part) {
+      parts[part] += a[i + part] * b[i + part];
+    }
+  }
+  for (int part = 0; i < count; ++i, ++part) {
+    parts[part] += a[i] * b[i];
+  }
+  return std::accumulate(parts, parts + kParts, C(0));
+}
+
+/// Each factor's derivative is the product of its row and its bag's gradient.
+template <class C>
+struct EmbeddingBagFactors {
+  void operator()(const EmbeddingBagArgs& args, orKernelContext& context) const {
+    forEachPlane(context, args.count, args.columns, [&](int64_t i) {
+      const int64_t row = args.indices[i], bag = args.bagOf[i];
+      if (isInRange(row, args.rows, "rows", context) && isInRange(bag, args.bags, "bags", context)) {
+        const C* weight = static_cast<const C*>(args.weight) + row * args.columns;
+        const C* grad = static_cast<const C*>(args.output) + bag * args.columns;
+        static_cast<C*>(args.factors)[i] = row == args.paddingIndex ? C(0) : dot(args.columns, weight, grad);
+      }
+    });
+  }
+};
+
 const RegisterTypes<EmbeddingBagArgs, EmbeddingBag, float, double> kForward("embedding_bag");
+const RegisterTypes<EmbeddingBagArgs, EmbeddingBagFactors, float, double> kFactors("embedding_bag_factors");
 
 } // namespace
 

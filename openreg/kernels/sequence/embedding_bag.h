@@ -1,4 +1,5 @@
-// Arguments of the kernel "embedding_bag". Plain data: the launcher includes this file, too.
+// Arguments of the kernels "embedding_bag" and "embedding_bag_factors". Plain data: the launcher includes this file,
+// too.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,13 @@ namespace openreg::kernels {
 /// What becomes of the rows of a bag. The numbers are PyTorch's.
 enum class BagMode : int64_t { Sum = 0, Mean = 1, Max = 2 };
 
-/// Rows are looked up, and those of one bag put together. Arrays are contiguous, numbers of the kernel's compute type.
+/// Rows are looked up, and those of one bag put together. "embedding_bag_factors" is the derivative by the factors: it
+/// writes these, and reads `bagOf` and in place of the output its gradient. Arrays are contiguous, numbers of the
+/// kernel's compute type.
 struct EmbeddingBagArgs {
   void* weight;           ///< rows × columns.
   const int64_t* indices; ///< `count` rows.
-  const int64_t* offsets; ///< Where in `indices` each bag starts; behind them where the last one ends.
+  const int64_t* offsets; ///< Where in `indices` each bag starts. The last ends with them.
   void* factors;          ///< Of each index, or null.
   void* output;           ///< bags × columns, written.
   int64_t* bagOf;         ///< Of each index, written.

@@ -1,9 +1,18 @@
-// Arguments of the kernels "histc.…" and "repeat_interleave". Plain data: the launcher includes this file, too.
+// Arguments of the kernels "bincount", "histc.…" and "repeat_interleave". Plain data: the launcher includes this file,
+// too.
 #pragma once
 
 #include <cstdint>
 
 namespace openreg::kernels {
+
+/// Counts how often each number is there.
+struct BincountArgs {
+  int64_t* counts; ///< One for each of the numbers from 0 on, written.
+  const int64_t* in;
+  int64_t count;
+  int64_t bins; ///< More than the largest number, or the kernel fails.
+};
 
 /// Counts elements in bins of one width. Arrays are contiguous, numbers of the compute type.
 struct HistogramArgs {

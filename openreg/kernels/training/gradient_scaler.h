@@ -2,16 +2,28 @@
 // this file, too. Arrays are contiguous and of the kernel's compute type.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace openreg::kernels {
 
-/// "amp_unscale": gradients are multiplied; what is not finite is noticed.
+/// Most gradients of a launch: with the two numbers as many pointers as it may have.
+constexpr int kMaxUnscaled = 62;
+
+/// "amp_unscale": gradients are multiplied; what is not finite is noticed. A launch ends with the last gradient.
 struct UnscaleArgs {
-  void* gradients = nullptr; ///< Read and written.
-  float* inverseScale = nullptr;
-  float* found = nullptr; ///< Set to 1 if there is an infinity or NaN, else left alone.
+  struct Gradient {
+    void* elements; ///< Read and written.
+    int64_t count;
+  };
+
+  float* inverseScale;
+  float* found; ///< Set to 1 if there is an infinity or NaN, else left alone.
   int64_t count;
+  Gradient gradients[kMaxUnscaled];
+
+  /// Bytes that are used.
+  size_t size() const { return offsetof(UnscaleArgs, gradients) + static_cast<size_t>(count) * sizeof(Gradient); }
 };
 
 /// "amp_update_scale": the scale grows after so many steps without infinities, and shrinks after one with.

@@ -8,10 +8,8 @@
 #include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_embedding_bag_backward_native.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/embedding_dense_backward.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
@@ -66,8 +64,6 @@ FourTensors embeddingBag(
   auto bagOf = at::zeros(indices.sizes(), longs);
   auto sizes = at::empty({bags}, longs);
   auto largest = hasMaxima ? at::empty({bags, weight.size(1)}, longs) : at::empty({bags}, longs);
-  // The kernel reads where each bag starts and where the next one does.
-  const auto ends = at::cat({offsets.narrow(0, 0, bags).to(at::kLong), at::full({1}, indices.numel(), longs)});
   EmbeddingBagArgs args{};
   args.rows = weight.size(0);
   args.columns = weight.size(1);
@@ -80,7 +76,7 @@ FourTensors embeddingBag(
       kernelFamily<"embedding_bag">, weight, args,
       {reads("weight", &EmbeddingBagArgs::weight, weight),
        reads("indices", &EmbeddingBagArgs::indices, indices, Fit::Computed),
-       reads("offsets", &EmbeddingBagArgs::offsets, ends),
+       reads("offsets", &EmbeddingBagArgs::offsets, offsets, Fit::Computed),
        reads("per_sample_weights", &EmbeddingBagArgs::factors, factors),
        writes("output", &EmbeddingBagArgs::output, out), writes("bag_of", &EmbeddingBagArgs::bagOf, bagOf),
        writes("sizes", &EmbeddingBagArgs::sizes, sizes), writes("largest", &EmbeddingBagArgs::largest, largest)});
@@ -126,9 +122,26 @@ at::Tensor factorsBackward(
   TORCH_CHECK(
       mode == static_cast<int64_t>(BagMode::Sum),
       "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
-  const auto wide = grad.to(at::toOpMathType(grad.scalar_type())); // as above
-  auto products = wide.index_select(0, bagOf).mul_(weight.index_select(0, indices)).sum(1);
-  return products.masked_fill_(indices.eq(paddingIndex), 0).to(grad.scalar_type());
+  TORCH_CHECK(
+      grad.dim() == 2 && weight.dim() == 2 && grad.size(1) == weight.size(1) && bagOf.sizes() == indices.sizes(),
+      "embedding_bag_backward: expected a gradient with rows like the weight's, ", weight.sizes(),
+      ", and a bag for each of ", indices.sizes(), " indices, but got ", grad.sizes(), " and ", bagOf.sizes());
+  auto result = at::empty(indices.sizes(), grad.options());
+  EmbeddingBagArgs args{};
+  args.rows = weight.size(0);
+  args.columns = weight.size(1);
+  args.bags = grad.size(0);
+  args.count = indices.numel();
+  args.paddingIndex = paddingIndex;
+  const ArrayOutput factors(result);
+  launchOverArrays(
+      kernelFamily<"embedding_bag_factors">, weight, args,
+      {reads("weight", &EmbeddingBagArgs::weight, weight),
+       reads("indices", &EmbeddingBagArgs::indices, indices, Fit::Computed),
+       reads("offset2bag", &EmbeddingBagArgs::bagOf, bagOf, Fit::Computed),
+       reads("grad", &EmbeddingBagArgs::output, grad), writes("out", &EmbeddingBagArgs::factors, factors)});
+  factors.finish();
+  return result;
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

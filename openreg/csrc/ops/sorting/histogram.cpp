@@ -8,7 +8,6 @@
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
@@ -18,15 +17,28 @@
 namespace openreg {
 namespace {
 
+at::Tensor countNumbers(const at::Tensor& numbers, int64_t bins) {
+  auto counts = at::empty({bins}, numbers.options());
+  kernels::BincountArgs args{};
+  args.counts = counts.mutable_data_ptr<int64_t>();
+  args.in = numbers.const_data_ptr<int64_t>();
+  args.count = numbers.numel();
+  args.bins = bins;
+  const std::array pointers = {
+      kernels::contiguousPointer(offsetof(kernels::BincountArgs, counts), orAccessWrite, counts.nbytes()),
+      kernels::contiguousPointer(offsetof(kernels::BincountArgs, in), orAccessRead, numbers.nbytes()),
+  };
+  launch(kernel<"bincount">, numbers.device().index(), args, pointers);
+  return counts;
+}
+
 /// Waits for the largest number, which decides the shape.
 at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& maybeWeights, int64_t minLength) {
   const auto weights = maybeWeights.value_or(at::Tensor());
   TORCH_CHECK(minLength >= 0, "minlength should be >= 0");
   const bool isVector = self.dim() == 1 && at::isIntegralType(self.scalar_type(), true);
   TORCH_CHECK(isVector, "bincount only supports 1-d non-negative integral inputs.");
-  const auto countType = !weights.defined()                    ? at::kLong
-                         : weights.scalar_type() == at::kFloat ? at::kFloat
-                                                               : at::kDouble;
+  const auto sumType = weights.defined() && weights.scalar_type() == at::kFloat ? at::kFloat : at::kDouble;
   if (self.numel() == 0) {
     return at::zeros({minLength}, self.options().dtype(at::kLong));
   }
@@ -37,8 +49,12 @@ at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& may
   const auto [smallest, largest] = at::aminmax(places);
   const auto ends = at::stack({smallest, largest}).cpu();
   TORCH_CHECK(ends[0].item<int64_t>() >= 0, "bincount only supports 1-d non-negative integral inputs.");
-  auto counts = at::zeros({std::max(ends[1].item<int64_t>() + 1, minLength)}, self.options().dtype(countType));
-  return counts.index_add_(0, places, weights.defined() ? weights.to(countType) : at::ones_like(places));
+  const auto bins = std::max(ends[1].item<int64_t>() + 1, minLength);
+  if (!weights.defined()) {
+    return countNumbers(places.contiguous(), bins);
+  }
+  // In order: the sum of numbers that are no integers depends on it.
+  return at::zeros({bins}, self.options().dtype(sumType)).index_add_(0, places, weights.to(sumType));
 }
 
 at::Tensor&

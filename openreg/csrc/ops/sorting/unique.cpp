@@ -7,12 +7,12 @@
 #include <kernels/sorting/sort_rows.h>
 
 #include <ATen/WrapDimUtils.h>
+#include <ATen/ops/any.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ne.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/sort.h>
 #include <torch/library.h>
 
@@ -34,12 +34,15 @@ at::Tensor noIndices(const at::Tensor& self) {
 ThreeTensors
 firstOfGroups(const at::Tensor& slices, int64_t dim, const at::Tensor& order, bool wantsInverse, bool wantsCounts) {
   const auto size = slices.size(dim);
-  const auto begins = at::ones({1}, slices.options().dtype(at::kBool));
-  auto differ = at::ne(slices.narrow(dim, 1, size - 1), slices.narrow(dim, 0, size - 1));
-  if (slices.dim() > 1) {
-    differ = differ.movedim(dim, 0).flatten(1).any(1);
+  const auto isFirst = at::empty({size}, slices.options().dtype(at::kBool));
+  isFirst.narrow(0, 0, 1).fill_(true);
+  auto differs = isFirst.narrow(0, 1, size - 1);
+  const auto next = slices.narrow(dim, 1, size - 1), before = slices.narrow(dim, 0, size - 1);
+  if (slices.dim() == 1) {
+    at::ne_out(differs, next, before);
+  } else {
+    at::any_out(differs, at::ne(next, before).movedim(dim, 0).flatten(1), 1);
   }
-  const auto isFirst = at::cat({begins, differ});
   const auto firsts = isFirst.nonzero().select(1, 0); // waits for the device
   auto inverse = noIndices(slices);
   if (wantsInverse) {
