@@ -17,7 +17,7 @@ template <class C>
 struct Largest {
   C start() const { return -std::numeric_limits<C>::infinity(); }
   C step(C largest, C x, int64_t) const { return join(largest, x); }
-  C join(C a, C b) const { return (b > a) | (b != b) ? b : a; }
+  C join(C a, C b) const { return ((b > a) | (b != b)) ? b : a; }
 };
 
 template <class C>

@@ -56,6 +56,7 @@ struct Sources {
 
   static std::vector<int64_t> sources(const PadArgs& args, int dim) {
     std::vector<int64_t> found;
+    found.reserve(static_cast<size_t>(args.resultSize[dim]));
     for (int64_t at = 0; at < args.resultSize[dim]; ++at) {
       found.push_back(Border::source(at - args.before[dim], args.imageSize[dim]));
     }

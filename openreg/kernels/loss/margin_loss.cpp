@@ -46,7 +46,7 @@ template <class C>
 OPENREG_MULTIVERSION void findMissing(int64_t classes, C* missing, const C* input, const C* isOther, C fromTarget) {
   for (int64_t i = 0; i < classes; ++i) {
     const C difference = fromTarget + input[i];
-    missing[i] = (difference > C(0)) & (isOther[i] != C(0)) ? difference : C(0);
+    missing[i] = ((difference > C(0)) & (isOther[i] != C(0))) ? difference : C(0);
   }
 }
 
