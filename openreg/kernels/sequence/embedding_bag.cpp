@@ -54,6 +54,9 @@ struct EmbeddingBag {
     const int64_t end = bag + 1 < args.bags ? args.offsets[bag + 1] : args.count;
     for (int64_t i = args.offsets[bag]; i < end; ++i) {
       const int64_t row = args.indices[i];
+      if (i + 1 < end) { // rows lie anywhere: the next one is on its way while this one is added
+        prefetch(args, args.indices[i + 1]);
+      }
       args.bagOf[i] = bag;
       if (!isInRange(row, args.rows, "rows", context)) {
         return used;
@@ -64,6 +67,15 @@ struct EmbeddingBag {
     }
     args.sizes[bag] = used;
     return used;
+  }
+
+  static void prefetch(const EmbeddingBagArgs& args, int64_t row) {
+    constexpr int64_t kCacheLine = 64;
+    const int64_t bytes = args.columns * static_cast<int64_t>(sizeof(C));
+    const char* from = static_cast<const char*>(args.weight) + row * bytes;
+    for (int64_t i = 0; i < bytes; i += kCacheLine) {
+      __builtin_prefetch(from + i);
+    }
   }
 
   static void addUp(const EmbeddingBagArgs& args, int64_t bag, orKernelContext& context) {
