@@ -121,20 +121,18 @@ class GridAxis {
   int64_t size_;
 };
 
-/// An element of the image near a position.
+/// What weights change by, by the grid's numbers for depth, height and width.
 template <class C>
-struct GridTap {
-  int64_t at; ///< In its plane.
-  C weight;
-  C slopes[3]; ///< Of the weight, by the grid's numbers for depth, height and width.
-};
+using GridSlopes = std::array<C, 3>;
 
 /// The neighbours of some positions of one image, along depth, height and width: found once, used for all channels.
 template <class C>
 class GridPlaces {
  public:
   GridPlaces(const GridSamplerArgs& args, const C* grid, int64_t count) {
-    taps_.reserve(static_cast<size_t>(count) << args.dims);
+    at_.reserve(static_cast<size_t>(count) << args.dims);
+    weights_.reserve(at_.capacity());
+    slopes_.reserve(at_.capacity());
     for (int64_t i = 0; i < count; ++i, grid += args.dims) {
       GridNeighbours<C> along[3];
       along[0].count = 1; // of an image without depth
@@ -145,17 +143,21 @@ class GridPlaces {
       for (int dim = 0; dim < args.dims; ++dim) {
         along[2 - dim] = GridAxis<C>(args, 2 - dim).find(grid[dim]);
       }
-      first_.push_back(taps_.size());
+      first_.push_back(at_.size());
       append(args.imageSize, along);
       // In three dimensions the CPU leaves out what is outside; in two it adds it.
       outside_.push_back(args.dims == 2 ? std::array{along[1].outside, along[2].outside} : std::array{C(0), C(0)});
       isCubic_ = along[2].count == 4;
     }
-    first_.push_back(taps_.size());
+    first_.push_back(at_.size());
   }
 
+  // The neighbours of all positions in a row, an array for each thing that is asked of them.
   size_t first(int64_t position) const { return first_[static_cast<size_t>(position)]; }
-  const std::vector<GridTap<C>>& taps() const { return taps_; }
+  size_t count() const { return at_.size(); }
+  const int64_t* at() const { return at_.data(); } ///< Numbers of elements in their plane.
+  const C* weights() const { return weights_.data(); }
+  const GridSlopes<C>* slopes() const { return slopes_.data(); }
 
   /// Where a sum over the neighbours starts.
   C start(int64_t position) const {
@@ -163,7 +165,7 @@ class GridPlaces {
     return height + width;
   }
   /// Where the sum of what they change by starts. A linear slope is always a number.
-  std::array<C, 3> slopes(int64_t position) const {
+  GridSlopes<C> slopesAt(int64_t position) const {
     const auto& [height, width] = outside_[static_cast<size_t>(position)];
     return {C(0), width + (isCubic_ ? height : C(0)), height + (isCubic_ ? width : C(0))};
   }
@@ -175,20 +177,22 @@ class GridPlaces {
       for (int h = 0; h < height.count; ++h) {
         for (int w = 0; w < width.count; ++w) {
           if (depth.isInside[d] && height.isInside[h] && width.isInside[w]) {
-            taps_.push_back(
-                {(depth.at[d] * size[1] + height.at[h]) * size[2] + width.at[w],
-                 depth.weight[d] * height.weight[h] * width.weight[w],
-                 {depth.slope[d] * height.weight[h] * width.weight[w],
-                  depth.weight[d] * height.slope[h] * width.weight[w],
-                  depth.weight[d] * height.weight[h] * width.slope[w]}});
+            at_.push_back((depth.at[d] * size[1] + height.at[h]) * size[2] + width.at[w]);
+            weights_.push_back(depth.weight[d] * height.weight[h] * width.weight[w]);
+            slopes_.push_back(
+                {depth.slope[d] * height.weight[h] * width.weight[w],
+                 depth.weight[d] * height.slope[h] * width.weight[w],
+                 depth.weight[d] * height.weight[h] * width.slope[w]});
           }
         }
       }
     }
   }
 
-  std::vector<GridTap<C>> taps_;
-  std::vector<size_t> first_; ///< Where in `taps_` each position's are; behind them, how many there are.
+  std::vector<int64_t> at_;
+  std::vector<C> weights_;
+  std::vector<GridSlopes<C>> slopes_;
+  std::vector<size_t> first_; ///< Where each position's neighbours begin; behind them, how many there are.
   std::vector<std::array<C, 2>> outside_;
   bool isCubic_ = false;
 };

@@ -34,11 +34,11 @@ struct GridSampler {
     for (int64_t channel = n * args.channels; channel < (n + 1) * args.channels; ++channel) {
       const C* image = static_cast<const C*>(args.image) + channel * plane;
       C* result = static_cast<C*>(args.result) + channel * positions + begin;
-      const GridTap<C>* tap = places.taps().data();
+      size_t k = 0;
       for (int64_t i = 0; i < count; ++i) {
         C sum = places.start(i);
-        for (const GridTap<C>* end = places.taps().data() + places.first(i + 1); tap != end; ++tap) {
-          sum += image[tap->at] * tap->weight;
+        for (const size_t end = places.first(i + 1); k < end; ++k) {
+          sum += image[places.at()[k]] * places.weights()[k];
         }
         result[i] = sum;
       }
@@ -69,7 +69,7 @@ struct GridSamplerBackward {
     const int64_t plane = product(args.imageSize);
     const int64_t row = (n * positions + begin) * args.dims;
     const GridPlaces<C> places(args, static_cast<const C*>(args.grid) + row, count);
-    std::vector<C> sums(places.taps().size()); // of each tap, over the channels
+    std::vector<C> sums(places.count()); // of each neighbour, over the channels
     for (int64_t channel = n * args.channels; channel < (n + 1) * args.channels; ++channel) {
       const C* grad = static_cast<const C*>(args.result) + channel * positions + begin;
       const C* image = static_cast<const C*>(args.image) + channel * plane;
@@ -79,10 +79,10 @@ struct GridSamplerBackward {
       }
     }
     for (int64_t i = 0; args.gradGrid != nullptr && i < count; ++i) {
-      auto slopes = places.slopes(i);
-      for (size_t tap = places.first(i); tap < places.first(i + 1); ++tap) {
+      auto slopes = places.slopesAt(i);
+      for (size_t k = places.first(i); k < places.first(i + 1); ++k) {
         for (size_t dim = 0; dim < 3; ++dim) {
-          slopes[dim] += sums[tap] * places.taps()[tap].slopes[dim];
+          slopes[dim] += sums[k] * places.slopes()[k][dim];
         }
       }
       for (int dim = 0; dim < args.dims; ++dim) {
@@ -92,21 +92,19 @@ struct GridSamplerBackward {
   }
 
   static void addUp(const GridPlaces<C>& places, int64_t count, const C* grad, const C* image, C* sums) {
-    const GridTap<C>* taps = places.taps().data();
     for (int64_t i = 0; i < count; ++i) {
       const C given = grad[i];
-      for (size_t tap = places.first(i); tap < places.first(i + 1); ++tap) {
-        sums[tap] += given * image[taps[tap].at];
+      for (size_t k = places.first(i); k < places.first(i + 1); ++k) {
+        sums[k] += given * image[places.at()[k]];
       }
     }
   }
 
   static void spread(const GridPlaces<C>& places, int64_t count, const C* grad, C* gradImage) {
-    const GridTap<C>* taps = places.taps().data();
     for (int64_t i = 0; i < count; ++i) {
       const C given = grad[i];
-      for (size_t tap = places.first(i); tap < places.first(i + 1); ++tap) {
-        gradImage[taps[tap].at] += given * taps[tap].weight;
+      for (size_t k = places.first(i); k < places.first(i + 1); ++k) {
+        gradImage[places.at()[k]] += given * places.weights()[k];
       }
     }
   }
