@@ -7,6 +7,7 @@
 
 #include "kernels/loop/elementwise.h"
 #include "kernels/math/vector_math.h"
+#include "kernels/reduction/dot.h"
 #include "kernels/reduction/reduce.h"
 
 namespace openreg::kernels {
@@ -57,11 +58,6 @@ template <class C>
 struct Scale {
   C factor;
   C operator()(C x) const { return x * factor; }
-};
-
-template <class C>
-struct Product {
-  C operator()(C x, C y) const { return x * y; }
 };
 
 /// One after the other: their sum may be as large as the differences between the x are small.
@@ -155,15 +151,7 @@ template <class C>
 void softmaxBackward(const Line<C>& line) {
   const C* grad = line.grad();
   const C* y = line.input();
-  const PlainSum<C> plainSum;
-  Lanes sums(plainSum);
-  C products[kBlock];
-  for (int64_t at = 0; at < line.size(); at += kBlock) {
-    const int64_t count = std::min(kBlock, line.size() - at);
-    apply(Product<C>{}, count, products, grad + at, y + at);
-    sums.add(products, count, at);
-  }
-  apply(DeriveSoftmax<C>{sums.join()}, line.size(), line.result(), grad, y);
+  apply(DeriveSoftmax<C>{dot(line.size(), grad, y)}, line.size(), line.result(), grad, y);
 }
 
 template <class C>

@@ -2,12 +2,12 @@
 #include "kernels/sequence/embedding_bag.h"
 
 #include <cstdio>
-#include <numeric>
 
 #include "kernels/image/planes.h"
 #include "kernels/launch/registry.h"
 #include "kernels/loop/ivdep.h"
 #include "kernels/loop/multiversion.h"
+#include "kernels/reduction/dot.h"
 
 namespace openreg::kernels {
 
@@ -105,23 +105,6 @@ struct EmbeddingBag {
     });
   }
 };
-
-/// Lanes are summed by themselves, so that the loop becomes vector code.
-template <class C>
-OPENREG_MULTIVERSION C dot(int64_t count, const C* a, const C* b) {
-  constexpr int kParts = 32;
-  C parts[kParts] = {};
-  int64_t i = 0;
-  for (; i + kParts <= count; i += kParts) {
-    for (int part = 0; part < kParts; ++part) {
-      parts[part] += a[i + part] * b[i + part];
-    }
-  }
-  for (int part = 0; i < count; ++i, ++part) {
-    parts[part] += a[i] * b[i];
-  }
-  return std::accumulate(parts, parts + kParts, C(0));
-}
 
 /// Each factor's derivative is the product of its row and its bag's gradient.
 template <class C>
