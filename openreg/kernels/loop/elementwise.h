@@ -216,7 +216,8 @@ class ElementwiseKernel {
   template <class Output, size_t... I>
   static void pieces(const StridedArgs& args, int64_t begin, int64_t end, std::index_sequence<I...>) {
     const F functor = makeFunctor<F>(args);
-    const auto compute = [functor](const auto... x) -> Output {
+    // Inline in any case: a loop with a call in it would not become vector code.
+    const auto compute = [functor](const auto... x) OPENREG_INLINE -> Output {
       if constexpr (std::is_same_v<Output, Result>) {
         return functor(x...);
       } else { // not a conversion of bool, which would not become vector code
