@@ -6,6 +6,7 @@
 
 #include "kernels/launch/registry.h"
 #include "kernels/loop/element.h"
+#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
@@ -21,30 +22,42 @@ struct Copy {
   static constexpr int kSrc = 1;
 };
 
-/// One run of bytes.
-void copyBytes(void* state, int64_t begin, int64_t end) {
+/// Loads and stores by memcpy, which is free here: an array may start at any byte.
+template <class T>
+OPENREG_MULTIVERSION void copyRow(char* dst, int64_t dstStride, const char* src, int64_t srcStride, int64_t count) {
+  T element;
+  if (dstStride == sizeof(T) && srcStride == sizeof(T)) {
+    std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(T));
+  } else if (dstStride == sizeof(T) && srcStride == 0) { // one element for all, as in `x[:] = y`
+    std::memcpy(&element, src, sizeof(T));
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(dst + i * static_cast<int64_t>(sizeof(T)), &element, sizeof(T));
+    }
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(&element, src + i * srcStride, sizeof(T));
+      std::memcpy(dst + i * dstStride, &element, sizeof(T));
+    }
+  }
+}
+
+/// Elements of an array of one dimension.
+template <class T>
+void copyElements(void* state, int64_t begin, int64_t end) {
   const auto& copy = *static_cast<const Copy*>(state);
-  std::memcpy(copy.dst + begin, copy.src + begin, static_cast<size_t>(end - begin));
+  const int64_t dstStride = copy.dims.stride[Copy::kDst][0];
+  const int64_t srcStride = copy.dims.stride[Copy::kSrc][0];
+  copyRow<T>(copy.dst + begin * dstStride, dstStride, copy.src + begin * srcStride, srcStride, end - begin);
 }
 
 template <class T>
 void copyRows(void* state, int64_t begin, int64_t end) {
   const auto& copy = *static_cast<const Copy*>(state);
   const Dims<2>& dims = copy.dims;
-  const int64_t dstStride = dims.stride[Copy::kDst][0];
-  const int64_t srcStride = dims.stride[Copy::kSrc][0];
   for (int64_t row = begin; row < end; ++row) {
-    char* dst = copy.dst + dims.rowOffset(Copy::kDst, row);
-    const char* src = copy.src + dims.rowOffset(Copy::kSrc, row);
-    if (dstStride == sizeof(T) && srcStride == sizeof(T)) {
-      std::memcpy(dst, src, static_cast<size_t>(dims.size[0]) * sizeof(T));
-      continue;
-    }
-    for (int64_t i = 0; i < dims.size[0]; ++i) {
-      T element; // By memcpy, which is free here: an array may start at any byte.
-      std::memcpy(&element, src + i * srcStride, sizeof(T));
-      std::memcpy(dst + i * dstStride, &element, sizeof(T));
-    }
+    copyRow<T>(
+        copy.dst + dims.rowOffset(Copy::kDst, row), dims.stride[Copy::kDst][0],
+        copy.src + dims.rowOffset(Copy::kSrc, row), dims.stride[Copy::kSrc][0], dims.size[0]);
   }
 }
 
@@ -66,10 +79,9 @@ struct CopyKernel {
     const bool known = withElementType(args.elementSize, [&]<class T>(T) {
       Dims<2>& dims = copy.dims;
       if (dims.count == 0) {
-        copyBytes(&copy, 0, sizeof(T));
-      } else if (
-          dims.count == 1 && dims.stride[Copy::kDst][0] == sizeof(T) && dims.stride[Copy::kSrc][0] == sizeof(T)) {
-        context.parallelFor(&context, elements * static_cast<int64_t>(sizeof(T)), kGrain * 4, &copyBytes, &copy);
+        std::memcpy(copy.dst, copy.src, sizeof(T));
+      } else if (dims.count == 1) {
+        context.parallelFor(&context, elements, kGrain, &copyElements<T>, &copy);
       } else {
         const int64_t rows = elements / dims.size[0];
         context.parallelFor(&context, rows, std::max(int64_t{1}, kGrain / dims.size[0]), &copyRows<T>, &copy);

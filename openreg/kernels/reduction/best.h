@@ -23,8 +23,8 @@ OPENREG_MULTIVERSION C bestOf(const C* in, int64_t count) {
         bests[k] = better(bests[k], in[i + k]);
       }
     }
-    for (int64_t k = 0; k < kSideBySide; ++k) {
-      best = better(best, bests[k]);
+    for (const C other : bests) {
+      best = better(best, other);
     }
   }
   for (; i < count; ++i) {
