@@ -9,8 +9,9 @@
 namespace openreg::kernels {
 
 /// The best of some elements; a NaN is better than all numbers. In vector code, which is why it does not say where.
+/// Static, as all functions in versions.
 template <class Better, class C>
-OPENREG_MULTIVERSION C bestOf(const C* in, int64_t count) {
+OPENREG_MULTIVERSION static C bestOf(const C* in, int64_t count) {
   constexpr int64_t kSideBySide = 32;
   const auto better = [](C a, C b) { return a != a || Better{}(a, b) ? a : b; };
   C best = in[0];
@@ -36,7 +37,7 @@ OPENREG_MULTIVERSION C bestOf(const C* in, int64_t count) {
 /// Where the best element is, or the first of equal ones: a block at a time, in vector code.
 /// @param best What bestOf() has said; only if it is a NaN there are NaNs.
 template <class C>
-OPENREG_MULTIVERSION int64_t placeOf(C best, const C* in, int64_t count) {
+OPENREG_MULTIVERSION static int64_t placeOf(C best, const C* in, int64_t count) {
   constexpr int64_t kSideBySide = 32;
   int64_t i = 0;
   for (int found = 0; i + kSideBySide <= count; i += kSideBySide) {
