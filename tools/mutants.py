@@ -527,6 +527,8 @@ def main() -> None:
     )
     if given.record:
         record(stamps, {mutant.name for mutant in every})
+    if not verdicts:
+        return  # no test has run
     print("\nwithout a bug all tests pass")
     others = [verdict for verdict in verdicts if verdict.state != "caught"]
     for verdict in others:

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "kernels/launch/registry.h"
+#include "kernels/loop/copy_row.h"
 #include "kernels/loop/element.h"
-#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
@@ -21,25 +21,6 @@ struct Copy {
   static constexpr int kDst = 0;
   static constexpr int kSrc = 1;
 };
-
-/// Loads and stores by memcpy, which is free here: an array may start at any byte.
-template <class T>
-OPENREG_MULTIVERSION void copyRow(char* dst, int64_t dstStride, const char* src, int64_t srcStride, int64_t count) {
-  T element;
-  if (dstStride == sizeof(T) && srcStride == sizeof(T)) {
-    std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(T));
-  } else if (dstStride == sizeof(T) && srcStride == 0) { // one element for all, as in `x[:] = y`
-    std::memcpy(&element, src, sizeof(T));
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(dst + i * static_cast<int64_t>(sizeof(T)), &element, sizeof(T));
-    }
-  } else {
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(&element, src + i * srcStride, sizeof(T));
-      std::memcpy(dst + i * dstStride, &element, sizeof(T));
-    }
-  }
-}
 
 /// Elements of an array of one dimension.
 template <class T>

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "kernels/launch/registry.h"
+#include "kernels/loop/copy_row.h"
 #include "kernels/loop/element.h"
-#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
@@ -22,20 +22,9 @@ template <class T>
 void fillRows(void* state, int64_t begin, int64_t end) {
   const auto& fill = *static_cast<const Fill*>(state);
   const Dims<1>& dims = fill.dims;
-  T value;
-  std::memcpy(&value, fill.value, sizeof(T));
   for (int64_t row = begin; row < end; ++row) {
-    char* dst = fill.dst + dims.rowOffset(0, row);
-    for (int64_t i = 0; i < dims.size[0]; ++i) {
-      std::memcpy(dst + i * dims.stride[0][0], &value, sizeof(T)); // An array may start at any byte.
-    }
-  }
-}
-
-template <class T>
-OPENREG_MULTIVERSION void repeat(char* dst, T value, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(dst + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+    const auto* value = reinterpret_cast<const char*>(fill.value);
+    copyRow<T>(fill.dst + dims.rowOffset(0, row), dims.stride[0][0], value, 0, dims.size[0]);
   }
 }
 
@@ -49,9 +38,7 @@ void fillRun(void* state, int64_t begin, int64_t end) {
     std::memset(dst, value[0], static_cast<size_t>(end - begin) * sizeof(T));
     return;
   }
-  T element;
-  std::memcpy(&element, value, sizeof(T));
-  repeat(dst, element, end - begin);
+  copyRow<T>(dst, sizeof(T), reinterpret_cast<const char*>(value), 0, end - begin);
 }
 
 struct FillKernel {

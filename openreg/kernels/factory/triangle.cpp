@@ -2,9 +2,9 @@
 #include "kernels/factory/triangle.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/launch/registry.h"
+#include "kernels/loop/copy_row.h"
 #include "kernels/loop/cursor.h"
 #include "kernels/loop/element.h"
 
@@ -13,28 +13,9 @@ namespace openreg::kernels {
 namespace {
 
 template <class T>
-void moveRow(char* out, int64_t outStride, const char* in, int64_t inStride, int64_t count) {
-  if (outStride == sizeof(T) && inStride == sizeof(T)) {
-    std::memmove(out, in, static_cast<size_t>(count) * sizeof(T));
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    T element;
-    std::memcpy(&element, in + i * inStride, sizeof(T));
-    std::memcpy(out + i * outStride, &element, sizeof(T));
-  }
-}
-
-template <class T>
 void clearRow(char* out, int64_t outStride, int64_t count) {
-  if (outStride == sizeof(T)) {
-    std::memset(out, 0, static_cast<size_t>(count) * sizeof(T));
-    return;
-  }
   const T zero{};
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(out + i * outStride, &zero, sizeof(T));
-  }
+  copyRow<T>(out, outStride, reinterpret_cast<const char*>(&zero), 0, count);
 }
 
 template <class T>
@@ -51,7 +32,7 @@ void rows(void* state, int64_t begin, int64_t end) {
     const int64_t stride = args.outStrides[0];
     clearRow<T>(out, stride, first);
     if (in != out || stride != args.inStrides[0]) {
-      moveRow<T>(out + first * stride, stride, in + first * args.inStrides[0], args.inStrides[0], last - first);
+      copyRow<T>(out + first * stride, stride, in + first * args.inStrides[0], args.inStrides[0], last - first);
     }
     clearRow<T>(out + last * stride, stride, columns - last);
   }

@@ -8,7 +8,8 @@
 
 namespace openreg::kernels {
 
-/// Parts are summed by themselves, so that the loop becomes vector code. Static, as all functions in versions.
+/// Summed in the numbers' own type; productsOf() sums wider. Parts are summed by themselves, so that the loop becomes
+/// vector code. Static, as all functions in versions.
 template <class C>
 OPENREG_MULTIVERSION static C dot(int64_t count, const C* a, const C* b) {
   constexpr int kParts = 32;

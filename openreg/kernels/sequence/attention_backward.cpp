@@ -1,5 +1,6 @@
 // The kernels "attention_backward": the scores are computed again, tile by tile, in place of being kept.
 #include "kernels/launch/registry.h"
+#include "kernels/reduction/dot.h"
 #include "kernels/sequence/attention_tile.h"
 
 namespace openreg::kernels {
@@ -12,15 +13,6 @@ OPENREG_MULTIVERSION void deriveScores(C* grad, const C* p, C offset, C scale, i
   for (int64_t i = 0; i < count; ++i) {
     grad[i] = p[i] * (grad[i] - offset) * scale;
   }
-}
-
-template <class C>
-C dotOfRows(const C* a, const C* b, int64_t count) {
-  C sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    sum += a[i] * b[i];
-  }
-  return sum;
 }
 
 /// Memory of a thread: two tiles.
@@ -103,8 +95,7 @@ void deriveHead(
       const int64_t m = std::min(kTileQueries, args.queries - query);
       C offsets[kTileQueries];
       for (int64_t i = 0; i < m; ++i) {
-        offsets[i] =
-            dotOfRows(tile.row(args.gradOut, head, query + i), tile.row(args.out, head, query + i), args.valueWidth);
+        offsets[i] = dot(args.valueWidth, tile.row(args.gradOut, head, query + i), tile.row(args.out, head, query + i));
       }
       const int64_t keys = tile.keysBefore(query + m);
       for (int64_t key = 0; key < keys; key += kTileKeys) {

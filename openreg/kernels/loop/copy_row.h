@@ -1,0 +1,37 @@
+// Elements of a row from one place to another, whatever they mean.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/loop/multiversion.h"
+
+namespace openreg::kernels {
+
+/// Copies `count` elements; strides are in bytes. With a source stride of 0 one element is written everywhere, as in
+/// `x[:] = y`. Loads and stores by memcpy, which is free here: an array may start at any byte. The rows are apart.
+/// Static, as all functions in versions.
+template <class T>
+OPENREG_MULTIVERSION static void
+copyRow(char* dst, int64_t dstStride, const char* src, int64_t srcStride, int64_t count) {
+  constexpr int64_t kSize = sizeof(T);
+  T element;
+  if (dstStride == kSize && srcStride == kSize) {
+    std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(T));
+  } else if (srcStride == 0) {
+    std::memcpy(&element, src, sizeof(T));
+    const auto repeat = [&](int64_t stride) {
+      for (int64_t i = 0; i < count; ++i) {
+        std::memcpy(dst + i * stride, &element, sizeof(T));
+      }
+    };
+    dstStride == kSize ? repeat(kSize) : repeat(dstStride); // the compiler makes vectors of the stride it knows
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(&element, src + i * srcStride, sizeof(T));
+      std::memcpy(dst + i * dstStride, &element, sizeof(T));
+    }
+  }
+}
+
+} // namespace openreg::kernels
