@@ -101,6 +101,8 @@ class Ladder:
 
     def _lacks(self, index: int, path: str, line: str) -> bool:
         """Tell whether a line includes or imports a file that other steps have, but not this one."""
+        if "include" not in line and "import" not in line:  # most lines, and soon known
+            return False
         folder = posixpath.dirname(path)
         if match := INCLUDE.match(line):
             wanted = [[f"{place}/{match[1]}" for place in (folder, *INCLUDE_PATH)]]

@@ -29,8 +29,8 @@ def parse(text: str, where: str) -> list[Line]:
     """Split a text into lines that know their regions; `where` names the file in errors."""
     lines, opened = [], []
     for number, line in enumerate(text.splitlines(), 1):
-        kind, name = mark.groups() if (mark := MARK.match(line)) else ("", "")
-        if "LITERALINCLUDE" in line and not mark:
+        kind, name = mark.groups() if "LITERALINCLUDE" in line and (mark := MARK.match(line)) else ("", "")
+        if "LITERALINCLUDE" in line and not kind:
             raise RegionError(f"{where}:{number}: a marker is a comment line 'LITERALINCLUDE START: NAME' (or END)")
         if kind == "START":
             if name in opened:

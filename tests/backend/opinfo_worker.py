@@ -6,6 +6,7 @@ line of JSON with the names of all entries, then for each name that it reads one
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import os
@@ -27,8 +28,10 @@ from comparison import (
     copy_values,
     tensors_of,
 )
+from torch.testing._internal import common_utils
 from torch.testing._internal.common_device_type import toleranceOverride
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo import core as opinfo_core
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
 SEED = 20
@@ -242,11 +245,24 @@ def describe(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
 
 
+def forget_stacks() -> None:
+    """Keeps PyTorch from reading the stack of Python's calls, which takes most of the time of small operators.
+
+    The operator database looks for the unittest that asks it for samples; there is none here. A seed is kept, with the
+    stack, for each kind of accelerator that may yet be initialized.
+    """
+    common_utils.extract_test_fn = opinfo_core.extract_test_fn = lambda: None
+    for kind in (torch.cuda, torch.xpu, torch.mtia):
+        kind.manual_seed_all = lambda seed: None
+
+
 @contextmanager
 def answers() -> Iterator[Callable[[Any], None]]:
     """Sets a worker process up, and gives it the function that writes an answer."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    forget_stacks()
+    gc.freeze()  # what is imported: nothing of it goes away, and each collection would go through all of it
     # Operators may print; the answers have a descriptor of their own.
     with os.fdopen(os.dup(1), "w", buffering=1) as pipe:
         os.dup2(2, 1)

@@ -8,6 +8,7 @@ Each request is a line of JSON on standard input, each answer one on standard ou
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -61,6 +62,7 @@ def serve() -> str:
 
 # At the end of the program the child runs off the end of this file: the interpreter shuts down as for any program.
 torch.set_num_threads(1)
+gc.freeze()  # what is imported: else each program's end would go through all of it, and copy it
 _program = serve()
 # PyTorch renews its autograd engine after a fork, under no lock: before a program's threads do so at once.
 torch.autograd.Variable._execution_engine.is_checkpoint_valid()

@@ -9,6 +9,7 @@ has its own.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -66,6 +67,7 @@ def main() -> None:
     """Serves until the other side closes the pipe."""
     for name in sys.argv[1:]:
         importlib.import_module(name)
+    gc.freeze()  # what is imported: else each run would go through all of it, and copy it
     for line in sys.stdin:
         order = json.loads(line)
         process = os.fork()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from sphinx.environment import BuildEnvironment
@@ -55,6 +56,12 @@ class Repository:
         # What each page depends on besides the file it shows: which step has what.
         self.dependencies = [(step.folder / "step.toml").relative_to(root).as_posix() for step in self.ladder.steps]
 
+    @cached_property
+    def _names(self) -> list[dict[Path, str]]:
+        """What each step calls the files of its tree, by where they lie. Asked for hundreds of files, so found once."""
+        places = {file: file.resolve() for tree in self.ladder.trees for file in tree.values()}
+        return [{places[file]: name for name, file in tree.items()} for tree in self.ladder.trees]
+
     def source_of(self, path: str) -> Path:
         """Where a file lies: in the tree, or in the folder of the step that brings it until a later one replaces it.
 
@@ -96,8 +103,7 @@ class Repository:
             tree = self.ladder.trees[index]
             if path in tree:
                 return self.ladder.text(index, path, keep_markers=True)
-            name = next((name for name, file in tree.items() if file.resolve() == source.resolve()), None)
-            if name is not None:
+            if name := self._names[index].get(source.resolve()):
                 return self.ladder.text(index, name, keep_markers=True)
         except (StepError, RegionError) as error:
             raise RepositoryError(str(error)) from error
@@ -113,11 +119,7 @@ class Repository:
     def steps_with(self, path: str) -> list[str]:
         """Names of the steps whose tree has a file, wherever it lies."""
         source = self.source_of(path).resolve()
-        return [
-            step.name
-            for step, tree in zip(self.ladder.steps, self.ladder.trees, strict=True)
-            if any(file.resolve() == source for file in tree.values())
-        ]
+        return [step.name for step, names in zip(self.ladder.steps, self._names, strict=True) if source in names]
 
     def replaced_in(self, path: str) -> str | None:
         """The step from which on a file that an earlier step brings is in the tree no more; None if it stays."""
