@@ -1,8 +1,8 @@
-"""Proves that each operator of step 02 is needed: builds the step without it and runs a program that then breaks.
+"""Proves that each operator of step 02 is needed: loads the step without it and runs a program that then breaks.
 
 What breaks is recorded in tests/recorded/minimal_set.json and .md, which the chapter shows; OPENREG_RECORD=1 writes
-them anew. A variant is a recompiled group of files and a link; results are kept in build/minimal until a
-source changes, and the processes of a run share them.
+them anew. One build of a step serves for all operators: which registration it leaves out it asks the environment.
+Results are kept in build/minimal until a source changes, and the processes of a run share them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,12 +40,15 @@ class Registration(NamedTuple):
     key: str
     operator: str
     file: str
-    statement: str
 
     @property
     def name(self) -> str:
         """The operator's name, with the dispatch key where it is not ours."""
         return self.operator if self.key == "PrivateUse1" else f"{self.operator} ({self.key})"
+
+
+# A block, and what stands in it.
+REGISTERED = re.compile(r'^TORCH_LIBRARY_IMPL\(aten, (\w+), m\)|^( *)m\.impl\("([\w.]+)"', re.MULTILINE)
 
 
 def registrations() -> list[Registration]:
@@ -56,14 +60,29 @@ def registrations() -> list[Registration]:
         if path != tree[path.relative_to(ROOT).as_posix()]:
             continue  # the step's own file, until a later step replaces it
         key = ""
-        pattern = r'^TORCH_LIBRARY_IMPL\(aten, (\w+), m\)|^ *m\.impl\("([\w.]+)"[^;]*;\n'
-        for match in re.finditer(pattern, path.read_text(), re.MULTILINE):
-            if match[1]:
-                key = match[1]
-            else:
-                found.append(Registration(key, match[2], path.relative_to(ROOT).as_posix(), match[0]))
+        for match in REGISTERED.finditer(path.read_text()):
+            key = match[1] or key
+            if match[3]:
+                found.append(Registration(key, match[3], path.relative_to(ROOT).as_posix()))
     return found
 
+
+def asking(text: str, file: str) -> str:
+    """Return the text of a file with a question before each registration."""
+    key = ""
+
+    def ask(match: re.Match[str]) -> str:
+        nonlocal key
+        key = match[1] or key
+        if not match[3]:
+            return match[0]
+        name = Registration(key, match[3], file).name
+        return f'{match[2]}if (!isLeftOut("{name}"))\n{match[0]}'
+
+    return REGISTERED.sub(ask, text)
+
+
+ALL = registrations()
 
 # By operator: an expression that needs it, with the same value on the device `d` as on the CPU; x is arange(6.0) on d.
 PROGRAMS = {
@@ -90,25 +109,47 @@ PROGRAMS = {
 # Nobody asks for these on step 02: the fallback does, from step 03 on.
 LATER = {"_copy_from_and_resize"}
 
+# For each pair, of the name of an operator and of an expression: says what the expression gives without the operator.
 RUN = """
-import json, sys
-import torch, torch_openreg
+import json, os, sys
+import torch
 
 def run(expression, d):
     x = torch.arange(6.0).to(d)
     result = eval(expression)
     return result.cpu().tolist() if isinstance(result, torch.Tensor) else result
 
-for expression in json.loads(sys.argv[1]):
+def say(without, expression):
+    os.environ["OPENREG_WITHOUT"] = without
     try:
+        import torch_openreg
         got, expected = run(expression, "openreg"), run(expression, "cpu")
-        print("ok" if got == expected else f"wrong: {got} instead of {expected}")
+        return "ok" if got == expected else f"wrong: {got} instead of {expected}"
     except Exception as error:
         text = str(error).splitlines()[0]
-        print(f"{type(error).__name__}: {text.split('. ')[0]}")
+        return f"{type(error).__name__}: {text.split('. ')[0]}"
+
+for pair in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        print(say(*pair), flush=True)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        print("the process dies of a stack overflow" if status == -11 else f"it ends with {status}", flush=True)
 """
 
-CRASHED = "the process dies of a stack overflow"
+# What stands before each registration. It asks when the library is loaded, so one build serves for all operators.
+LEFT_OUT = """
+#pragma once
+#include <cstdlib>
+#include <string_view>
+
+inline bool isLeftOut(std::string_view name) {
+  const char* without = std::getenv("OPENREG_WITHOUT");
+  return without && name == without;
+}
+"""
 
 
 class Minimal(Workshop):
@@ -139,33 +180,48 @@ class Minimal(Workshop):
         units = read_units(src / "build" / "cmake")
         return [unit for unit in units if all(file.is_relative_to(src / "openreg" / "csrc") for file in unit.sources)]
 
-    def variant(self, index: int, without: Registration) -> Path:
-        """Return the site of a step that lacks one registration."""
+    def variant(self, index: int) -> Path:
+        """Return the site of a step that lacks the registration which OPENREG_WITHOUT names when it is loaded."""
+        folder, built = self.site(index).with_name("without"), self.key(index, LEFT_OUT)
+        with locked(built):
+            if not built.is_file():
+                self.make_variant(index, folder)
+                built.touch()
+        return folder / "site"
+
+    def make_variant(self, index: int, folder: Path) -> None:
+        """Build the variant of a step in a folder: compile what registers, and link."""
         units, site = self.ready(index), self.site(index)
-        folder = site.parent / "variants" / re.sub(r"\W+", "-", without.name)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(site / "torch_openreg", folder / "site" / "torch_openreg")
-        original = site.with_name("src") / without.file
-        text = original.read_text()
-        assert without.statement in text
-        source, group, made = folder / original.name, folder / "group.cpp", folder / "without.o"
-        source.write_text(text.replace(without.statement, ""))
-        unit = next(unit for unit in units if original in unit.sources)
-        # The same text for both steps, so that the compiler cache has one for the other.
-        others = {each: Path(os.path.relpath(each, folder)) for each in unit.sources}
-        group.write_text(unit.text(others | {original: Path(source.name)}))
-        words = [str(group) if word == str(unit.file) else word for word in unit.command]
-        words[words.index("-o") + 1] = str(made)
-        words = ["-O0" if word == "-O3" else word for word in words]  # compiles in half the time
-        cache = ["ccache"] if shutil.which("ccache") else []
-        self.must([*cache, *words, "-Wno-error"], unit.folder)  # what the line used is unused now
-        objects = [made if each is unit else each.folder / each.object for each in units]
+        (folder / "left_out.h").write_text(LEFT_OUT)
+        changed: dict[Path, Path] = {}
+        for file in sorted({registration.file for registration in ALL}):
+            original = site.with_name("src") / file
+            changed[original] = folder / Path(file).name
+            changed[original].write_text(f'#include "left_out.h"\n{asking(original.read_text(), file)}')
+        objects = [self.compile(unit, changed, folder) for unit in units]
         lib = folder / "site" / "torch_openreg" / "lib"
         torch_lib = Path(torch.__file__).parent / "lib"
         link = ["c++", "-shared", "-o", str(lib / "libtorch_openreg.so"), *map(str, objects)]
         link += [f"-L{lib}", "-lopenreg", f"-L{torch_lib}", "-ltorch_cpu", "-lc10", "-Wl,-rpath,$ORIGIN"]
         self.must(link, folder)
-        return folder / "site"
+
+    def compile(self, unit: Unit, changed: dict[Path, Path], folder: Path) -> Path:
+        """Return the object of a unit, compiled anew into a folder if some of its sources have changed."""
+        ours = {source: Path(changed[source].name) for source in unit.sources if source in changed}
+        if not ours:
+            return unit.folder / unit.object
+        group = folder / f"group{unit.sources[0].parent.name}.cpp"
+        # The same text for both steps, so that the compiler cache has one for the other.
+        group.write_text(unit.text({each: Path(os.path.relpath(each, folder)) for each in unit.sources} | ours))
+        made = group.with_suffix(".o")
+        words = [str(group) if word == str(unit.file) else word for word in unit.command]
+        words[words.index("-o") + 1] = str(made)
+        words = ["-O0" if word == "-O3" else word for word in words]  # compiles in half the time
+        cache = ["ccache"] if shutil.which("ccache") else []
+        self.must([*cache, *words], unit.folder)
+        return made
 
     def must(self, command: list[str], cwd: Path) -> None:
         """Run a command that has to succeed."""
@@ -183,23 +239,37 @@ class Minimal(Workshop):
         digest = hashlib.sha256("\0".join([torch.__version__, RUN, self.sources(index), *words]).encode())
         return BUILD / "results" / f"{digest.hexdigest()[:32]}.json"
 
-    def results(self, index: int, expressions: list[str], without: Registration | None = None) -> list[str]:
-        """Return what each expression gives on a step: "ok", or what goes wrong. Nothing runs if nothing changed."""
-        kept = self.key(index, *expressions, repr(without))
+    def results(self, index: int, of: Callable[[int], Path], cases: list[tuple[str, str]]) -> list[str]:
+        """Return what programs print on a step, or on its variant; nothing runs if nothing changed.
+
+        Args:
+            index: The step.
+            of: Returns the site: `site` or `variant`.
+            cases: For each program the operator that is left out, and an expression.
+        """
+        kept = self.key(index, of.__name__, json.dumps(cases), LEFT_OUT)
         with locked(kept):
             if not kept.is_file():
                 self.ready(index)
-                site = self.variant(index, without) if without else self.site(index)
-                env = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
-                command = [sys.executable, "-c", RUN, json.dumps(expressions)]
-                done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+                env = os.environ | {"PYTHONPATH": str(of(index)), "PYTHONDONTWRITEBYTECODE": "1"}
+                env |= {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}  # each program loads its own
+                command = [sys.executable, "-c", RUN, json.dumps(cases)]
+                done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
                 said = done.stdout.splitlines()
-                if done.returncode == -11 and len(expressions) == 1:
-                    said = [CRASHED]
-                assert len(said) == len(expressions), f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+                assert len(said) == len(cases), f"{done.returncode}\n{done.stdout}\n{done.stderr}"
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 kept.write_text(json.dumps(said))
         return json.loads(kept.read_text())
+
+    def complete(self, index: int, names: Iterable[str]) -> dict[str, str]:
+        """Return what the programs of some operators print on a step."""
+        names = list(names)
+        return dict(zip(names, self.results(index, self.site, [("", PROGRAMS[it]) for it in names]), strict=True))
+
+    def lacking(self, index: int, names: Iterable[str]) -> dict[str, str]:
+        """Return what each operator's program prints on a step without the operator."""
+        names = list(names)
+        return dict(zip(names, self.results(index, self.variant, [(it, PROGRAMS[it]) for it in names]), strict=True))
 
 
 @pytest.fixture(scope="session")
@@ -211,19 +281,23 @@ def minimal() -> Minimal:
 ALL = registrations()
 
 
-def row(minimal: Minimal, registration: Registration) -> dict[str, str]:
-    """What is recorded of an operator."""
-    program = PROGRAMS[registration.name]
-    on_step_02 = "nobody asks for it on this step"
-    if registration.name not in LATER:
-        on_step_02 = minimal.results(minimal.second, [program], registration)[0]
-    return {
-        "operator": registration.name,
-        "file": registration.file,
-        "program": program,
-        "step 02": on_step_02,
-        "complete": minimal.results(minimal.last, [program], registration)[0],
-    }
+USED = [name for name in PROGRAMS if name not in LATER]
+
+
+def rows(minimal: Minimal) -> list[dict[str, str]]:
+    """What is recorded of the operators."""
+    second = minimal.lacking(minimal.second, USED)
+    last = minimal.lacking(minimal.last, PROGRAMS)
+    return [
+        {
+            "operator": registration.name,
+            "file": registration.file,
+            "program": PROGRAMS[registration.name],
+            "step 02": second.get(registration.name, "nobody asks for it on this step"),
+            "complete": last[registration.name],
+        }
+        for registration in ALL
+    ]
 
 
 def test_there_is_a_program_for_each_operator_and_no_other() -> None:
@@ -233,26 +307,30 @@ def test_there_is_a_program_for_each_operator_and_no_other() -> None:
 
 @pytest.mark.timeout(600)
 def test_step_02_runs_all_the_programs(minimal: Minimal) -> None:
-    programs = [program for name, program in PROGRAMS.items() if name not in LATER]
-    assert dict(zip(programs, minimal.results(minimal.second, programs), strict=True)) == dict.fromkeys(programs, "ok")
+    assert minimal.complete(minimal.second, USED) == dict.fromkeys(USED, "ok")
 
 
 @pytest.mark.timeout(600)
 def test_the_complete_backend_runs_all_the_programs(minimal: Minimal) -> None:
-    programs = list(PROGRAMS.values())
-    assert dict(zip(programs, minimal.results(minimal.last, programs), strict=True)) == dict.fromkeys(programs, "ok")
+    assert minimal.complete(minimal.last, PROGRAMS) == dict.fromkeys(PROGRAMS, "ok")
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("registration", ALL, ids=lambda registration: registration.name)
-def test_without_the_operator_something_breaks(minimal: Minimal, registration: Registration) -> None:
-    got = row(minimal, registration)
-    assert got["step 02"] != "ok", "the step does not need this operator"
-    if registration.name in LATER:
-        assert got["complete"] != "ok", "no step needs this operator"
+def test_step_02_runs_all_the_programs_when_it_leaves_nothing_out(minimal: Minimal) -> None:
+    cases = [("", PROGRAMS[name]) for name in USED]
+    assert minimal.results(minimal.second, minimal.variant, cases) == ["ok"] * len(USED)
 
 
-def table(rows: list[dict[str, str]]) -> str:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", [registration.name for registration in ALL])
+def test_without_the_operator_something_breaks(minimal: Minimal, name: str) -> None:
+    if name in LATER:
+        assert minimal.lacking(minimal.last, PROGRAMS)[name] != "ok", "no step needs this operator"
+    else:
+        assert minimal.lacking(minimal.second, USED)[name] != "ok", "the step does not need this operator"
+
+
+def table(found: list[dict[str, str]]) -> str:
     """The rows as a Markdown table, and above it what the names in the programs are: all of it as RUN has it."""
     (x,) = re.findall(r"^    x = (.+)$", RUN, re.MULTILINE)
     lines = [
@@ -261,7 +339,7 @@ def table(rows: list[dict[str, str]]) -> str:
         "| operator | a program that needs it | what it says without the operator | and with the CPU fallback |",
         "|---|---|---|---|",
     ]
-    for item in rows:
+    for item in found:
         words = [f"`{item['operator']}`", f"`{item['program']}`", item["step 02"], item["complete"]]
         lines.append("| " + " | ".join(word.replace("|", "\\|") for word in words) + " |")
     return "\n".join(lines) + "\n"
@@ -269,10 +347,10 @@ def table(rows: list[dict[str, str]]) -> str:
 
 @pytest.mark.timeout(600)
 def test_the_record_says_what_breaks(minimal: Minimal) -> None:
-    rows = [row(minimal, registration) for registration in ALL]
+    found = rows(minimal)
     written = {
-        RECORDED / "minimal_set.json": json.dumps(rows, indent=1) + "\n",
-        RECORDED / "minimal_set.md": table(rows),
+        RECORDED / "minimal_set.json": json.dumps(found, indent=1) + "\n",
+        RECORDED / "minimal_set.md": table(found),
     }
     for path, text in written.items():
         if os.environ.get("OPENREG_RECORD"):
