@@ -93,6 +93,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProgramFunctio
 
     yield program
     for process in server:
+        process.kill()  # it can't wait for the end of its input: what tests have forked may hold the other end
         process.communicate(timeout=10)
 
 
