@@ -59,6 +59,28 @@ def test_an_input_may_be_the_output(case: str, dtype: torch.dtype, device: str) 
     torch.testing.assert_close(actual.cpu(), expected)
 
 
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("side", [3, 5], ids=["of its size", "larger"])
+@pytest.mark.parametrize("transposed", [False, True], ids=["contiguous", "transposed"])
+def test_what_is_unpooled_may_be_the_output(dims: int, side: int, transposed: bool, device: str) -> None:
+    """The CPU writes its zeros first, and then finds only these."""
+    x, indices = (X.t() if transposed else X), torch.tensor([[2, 0, 1], [5, 3, 4], [8, 7, 6]])
+    unpool, deep, steps = {
+        2: (torch._C._nn.max_unpool2d, [], ()),
+        3: (torch._C._nn.max_unpool3d, [1], ([1] * 3, [0] * 3)),
+    }[dims]
+
+    def image(of: torch.Tensor, where: str) -> torch.Tensor:
+        return of.to(where, copy=True)[(None,) * (dims - 1)]
+
+    expected = unpool(image(x, "cpu"), image(indices, "cpu"), [*deep, side, side], *steps)
+    given = image(x, device)
+    assert given.is_contiguous() == (not transposed)
+    assert unpool(given, image(indices, device), [*deep, side, side], *steps, out=given) is given
+    torch.testing.assert_close(given.cpu(), expected)
+
+
 @pytest.fixture(scope="module")
 def results(pytestconfig: pytest.Config, run_entries: RunEntriesFunction) -> dict[str, Result]:
     """How the entries of PyTorch's operator database went."""
