@@ -20,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from files import ROOT, all_files, changed_files, ending, with_includes
+from lines import check_lines, fix_lines
 from readme import check_readme, fix_readme
 from remembered import remember, stamp
 from units import read_units
@@ -101,7 +102,7 @@ def fix(files: list[Path]) -> list[str]:
     """Formats everything."""
     c_like = ending(files, *C_LIKE)
     results = [run("ruff", "check", "--fix", "."), run("ruff", "format", "--quiet", ".")]
-    return [*results, run("clang-format", "-i", *c_like), fix_readme()]
+    return [*results, run("clang-format", "-i", *c_like), fix_readme(), fix_lines(files)]
 
 
 def check(files: list[Path], everything: bool) -> Iterator[str]:
@@ -111,6 +112,7 @@ def check(files: list[Path], everything: bool) -> Iterator[str]:
     yield run("clang-format", "--dry-run", "-Werror", *ending(files, *C_LIKE))
     yield "\n".join(check_text(files))
     yield check_readme()
+    yield check_lines(files)
     yield from check_workflows()
     yield from check_tidy(None if everything else changed_files())
 
