@@ -164,6 +164,18 @@ def test_numbers_too_large_to_be_squared_are_normalised(size):
         assert_same(normalise(x.to("openreg")), want)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_the_gradient_of_a_squared_margin_is_a_number_where_twice_the_margin_is_not(dtype):
+    x = torch.tensor([[-1.0, 0.5, 0.25]], dtype=dtype) * (torch.finfo(dtype).max / 2)
+    grads = []
+    for where in ("cpu", "openreg"):
+        leaf = x.to(where, copy=True).requires_grad_()
+        torch.nn.functional.multi_margin_loss(leaf, torch.tensor([0], device=where), p=2).backward()
+        grads.append(leaf.grad)
+    assert grads[0].isfinite().all() and grads[0].max() > torch.finfo(dtype).max / 3
+    assert_same(grads[1], grads[0])
+
+
 def test_the_gradient_of_a_frozen_batch_norm_does_not_ask_what_the_input_is():
     x = torch.tensor([[1.0, INF, NAN, -INF]]).t().to("openreg").requires_grad_()
     mean, variance = torch.zeros(1, device="openreg"), torch.full((1,), 3.0, device="openreg")

@@ -114,8 +114,8 @@ struct MarginLoss {
 template <class C>
 OPENREG_MULTIVERSION void addShares(int64_t classes, C* grads, C* parts, const C* missing, C share, bool isLinear) {
   for (int64_t i = 0; i < classes; ++i) {
-    const C slope = isLinear ? C(1) : C(2) * missing[i];
-    parts[i] = missing[i] > C(0) ? share * slope : C(0);
+    const C part = isLinear ? share : C(2) * share * missing[i]; // in this order: twice a large number is none
+    parts[i] = missing[i] > C(0) ? part : C(0);
     grads[i] += parts[i];
   }
 }
