@@ -141,7 +141,7 @@ def test_a_page_of_a_step_shows_new_files_only_if_a_later_step_changes_them(proj
     page = project.build().page("steps/01-first")
     written = (project.root / "docs/steps/01-first.md").read_text()
     assert re.findall(r"\{filediff\} (\S+)", written) == ["openreg/device.h"]
-    assert "1 new file, each with a page of its own" in page
+    assert "1 new file has a page of its own: the table above leads there." in page
     assert 'href="../source/openreg/tool.py.html"' in page
 
 

@@ -81,7 +81,8 @@ def _difference(before: dict[str, str], after: dict[str, str], last: dict[str, s
         out += [f":::{{filediff}} {path}", f":what: {title}", ""]
         out += [f"{_FENCE}{kind}", body.rstrip("\n"), _FENCE, ":::", ""]
     if stay:
-        out = [f"{_count(stay, 'new file')}, each with a page of its own, to which the table above leads.", "", *out]
+        others = f"{_count(stay, 'new file')} {'has a page of its' if stay == 1 else 'have pages of their'} own"
+        out = [f"{others}: the table above leads there.", "", *out]
     return out
 
 
@@ -179,7 +180,8 @@ class FileDiff(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Returns the dropdown."""
         path, what = self.arguments[0], self.options["what"]
-        summary = f'<summary><code>{path}</code> <span class="what">{what}</span></summary>'
+        breaking = path.replace("/", "/<wbr>")  # on a phone
+        summary = f'<summary><code>{breaking}</code> <span class="what">{what}</span></summary>'
         box = nodes.container(classes=["filediff"])
         box += nodes.raw("", f"<details>{summary}", format="html")
         box += self.parse_content_to_nodes()
