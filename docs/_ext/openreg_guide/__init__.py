@@ -16,6 +16,7 @@ A module for each concern:
     wire        the wire of the driver `process`, from its headers
     order       previous and next, without the pages beside the ladder
     mutants     the seeded bugs, and the test that finds each
+    whitespace  code without markup around its spaces
     reference   Doxygen, and the pages made from its output
 """
 
@@ -42,6 +43,7 @@ from . import (
     stubs,
     timeline,
     transcript,
+    whitespace,
     wire,
 )
 
@@ -55,6 +57,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
     shown = (code, transcript, errors, exercise, steps, stubs, files, mutants, pictures, timeline, coverage, speed)
-    for module in (*shown, wire, reference, order, describe):
+    for module in (*shown, wire, reference, order, describe, whitespace):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
