@@ -166,7 +166,15 @@ def test_infinities_and_nan_behave_as_on_the_cpu(device: str, dtype: torch.dtype
 def test_complex_numbers_are_multiplied_and_divided_without_overflow_on_the_way(device: str) -> None:
     x = torch.tensor([3 + 4j, 1e25 + 1e25j, 1e-25 - 1e-25j], dtype=torch.complex64)
     same(torch.div, device, x, x.flip(0))
-    same(torch.mul, device, x, x.flip(0))
+    same(torch.mul, device, x, x.roll(1))
+
+
+@pytest.mark.parametrize("shape", [(70, 100), (3, 40_000), (1000, 64), (2, 130, 700)])
+def test_results_that_are_reduced_one_after_the_other_keep_their_places(device: str, shape: tuple[int, ...]) -> None:
+    x = numbers(torch.float32, *shape)
+    for function in (torch.sum, torch.mean, torch.amax, torch.argmin, torch.var, torch.any):
+        same(lambda x, f=function: f(x, dim=-1), device, x)
+        same(lambda x, f=function: f(x[..., ::3], dim=-1), device, x)
 
 
 def test_lazily_conjugated_and_negated_operands_are_resolved(device: str) -> None:

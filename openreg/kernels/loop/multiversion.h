@@ -1,4 +1,5 @@
-// Hot loops compiled twice: for any processor, and for those of the last ten years, whose vectors are twice as wide.
+// Hot loops compiled three times: for any processor, for those with vectors twice as wide (AVX2, the last ten years'),
+// and for those whose vectors are twice as wide again (AVX-512).
 #pragma once
 
 // In front of a function: the loader of the library picks the version that the processor can run. gcc only (clang has
@@ -6,7 +7,7 @@
 // such functions static, or in an unnamed namespace: gcc shows the choice between versions to the whole process.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) &&               \
     !defined(__SANITIZE_THREAD__)
-#define OPENREG_MULTIVERSION __attribute__((target_clones("default", "arch=x86-64-v3")))
+#define OPENREG_MULTIVERSION __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define OPENREG_MULTIVERSION
 #endif
