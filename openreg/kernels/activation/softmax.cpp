@@ -30,10 +30,7 @@ struct PlainSum {
 
 template <template <class> class F, class C>
 C reduceRow(int64_t count, const C* x) {
-  const F<C> functor;
-  Lanes lanes(functor);
-  lanes.add(x, count, 0);
-  return lanes.join();
+  return stateOfRun(F<C>(), x, count, 0);
 }
 
 // LITERALINCLUDE START: EXP UP TO 0
@@ -158,15 +155,14 @@ template <class C>
 void logSoftmax(const Line<C>& line) {
   const C* x = line.input();
   const ExpFrom<C> expFrom{reduceRow<Largest>(line.size(), x)};
-  const PlainSum<C> plainSum;
-  Lanes sums(plainSum);
+  C sum = 0;
   C powers[kBlock];
   for (int64_t at = 0; at < line.size(); at += kBlock) {
     const int64_t count = std::min(kBlock, line.size() - at);
     apply(expFrom, count, powers, x + at);
-    sums.add(powers, count, at);
+    sum += stateOfRun(PlainSum<C>(), powers, count, at);
   }
-  apply(SubtractBoth<C>{expFrom.offset, std::log(sums.join())}, line.size(), line.result(), x);
+  apply(SubtractBoth<C>{expFrom.offset, std::log(sum)}, line.size(), line.result(), x);
 }
 
 template <class C>

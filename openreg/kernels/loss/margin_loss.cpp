@@ -76,10 +76,7 @@ struct Total {
 
 template <class C>
 double totalOf(const std::vector<C>& parts) {
-  const Total total;
-  Lanes lanes(total);
-  lanes.add(parts.data(), static_cast<int64_t>(parts.size()), 0);
-  return lanes.join();
+  return stateOfRun(Total(), parts.data(), static_cast<int64_t>(parts.size()), 0);
 }
 
 /// What each class adds to a loss.

@@ -36,68 +36,50 @@ struct AccumulatorOf<bool> {
 template <class C>
 using Accumulator = AccumulatorOf<C>::Type;
 
+/// What a reduction knows after some of its elements.
+template <class F>
+using StateOf = decltype(std::declval<const F>().start());
+
 /// Partial results of one reduction that are kept side by side, so that the loop over them becomes vector code.
 constexpr int kLanes = 32;
 
-/// Elements `at`, `at + 1`, … of one reduction: lane i gets each kLanes-th of them.
-template <class F, class State, class C>
-OPENREG_MULTIVERSION void accumulateRun(F functor, State* lanes, const C* in, int64_t count, int64_t at) {
-  State local[kLanes];
-  std::copy_n(lanes, kLanes, local);
+/// What a functor makes of `count` elements, of which the first has the number `at`. Lane i gets each kLanes-th of
+/// them; then the lanes are halved until one is left, as each of a chain of them would wait for the one before.
+template <class F, class C>
+OPENREG_MULTIVERSION StateOf<F> stateOfRun(F functor, const C* in, int64_t count, int64_t at) {
+  StateOf<F> state = functor.start();
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      local[lane] = functor.step(local[lane], in[i + lane], at + i + lane);
-    }
-  }
-  for (int lane = 0; i < count; ++i, ++lane) {
-    local[lane] = functor.step(local[lane], in[i], at + i);
-  }
-  std::copy_n(local, kLanes, lanes);
-}
-
-/// One reduction, fed an array at a time.
-template <class F>
-class Lanes {
-  using State = decltype(std::declval<const F>().start());
-
- public:
-  explicit Lanes(const F& functor) : functor_(functor) { std::fill_n(lanes_, kLanes, functor.start()); }
-
-  template <class C>
-  void add(const C* in, int64_t count, int64_t at) {
-    if constexpr (requires { functor_.addRun(lanes_[0], in, count, at); }) {
-      functor_.addRun(lanes_[0], in, count, at);
-      used_ = 1;
-    } else {
-      accumulateRun(functor_, lanes_, in, count, at);
-      used_ = std::max(used_, static_cast<int>(std::min<int64_t>(kLanes, count)));
-    }
-  }
-
-  /// All lanes are halved until one is left, in vector code: one after the other, each waits for the one before.
-  State join() const {
-    State states[kLanes];
-    std::copy_n(lanes_, kLanes, states);
-    int left = used_;
-    while (used_ == kLanes && left > 1) {
-      left /= 2;
-      for (int lane = 0; lane < left; ++lane) {
-        states[lane] = functor_.join(states[lane], states[lane + left]);
+  if (count >= kLanes) {
+    StateOf<F> lanes[kLanes];
+    std::fill_n(lanes, kLanes, state);
+    for (; i + kLanes <= count; i += kLanes) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] = functor.step(lanes[lane], in[i + lane], at + i + lane);
       }
     }
-    State state = functor_.start();
-    for (int lane = 0; lane < left; ++lane) {
-      state = functor_.join(state, states[lane]);
+    for (int left = kLanes / 2; left > 0; left /= 2) {
+      for (int lane = 0; lane < left; ++lane) {
+        lanes[lane] = functor.join(lanes[lane], lanes[lane + left]);
+      }
     }
-    return state;
+    state = lanes[0];
   }
+  for (; i < count; ++i) {
+    state = functor.step(state, in[i], at + i);
+  }
+  return state;
+}
 
- private:
-  const F& functor_;
-  State lanes_[kLanes];
-  int used_ = 0;
-};
+/// A state with these elements more.
+template <class F, class C>
+StateOf<F> withRun(const F& functor, StateOf<F> state, const C* in, int64_t count, int64_t at) {
+  if constexpr (requires { functor.addRun(state, in, count, at); }) {
+    functor.addRun(state, in, count, at);
+    return state;
+  } else {
+    return functor.join(state, stateOfRun(functor, in, count, at));
+  }
+}
 
 /// One element each, the one with number `at`, of `count` reductions that lie side by side; for `rows` rows.
 template <class F, class State, class C>
@@ -138,7 +120,7 @@ struct ReductionSpace {
 /// Long reductions are done in parts whose number depends on the sizes alone, so that the result does, too.
 template <class F, class C>
 class ReduceKernel {
-  using State = decltype(std::declval<const F>().start());
+  using State = StateOf<F>;
   using Result = decltype(std::declval<const F>().finish(std::declval<State>(), int64_t{}));
 
   template <class T>
@@ -182,9 +164,10 @@ class ReduceKernel {
       (isReduced ? reduced_ : kept_).append(args.sizes()[i], inStrides[i]);
     }
     // A result at a time, or many results side by side: so that memory is read in order, and loops are long.
-    const bool sideBySide = nearestKept < nearestReduced || reduced_.elements < 2 * kLanes;
-    width_ = sideBySide ? std::min(kBlock, kept_.elements) : 1;
-    part_ = std::max(int64_t{1}, kGrain / width_);
+    sideBySide_ = nearestKept < nearestReduced || reduced_.elements < 2 * kLanes;
+    const int64_t results = sideBySide_ ? kBlock : std::max(int64_t{1}, kGrain / 4 / reduced_.elements);
+    width_ = std::max(int64_t{1}, std::min(results, kept_.elements));
+    part_ = std::max(int64_t{1}, kGrain / (sideBySide_ ? width_ : 1));
     parts_ = (reduced_.elements + part_ - 1) / part_;
     tiles_ = (kept_.elements + width_ - 1) / width_;
   }
@@ -220,11 +203,13 @@ class ReduceKernel {
     const int64_t begin = part * part_;
     const int64_t end = std::min(begin + part_, reduced_.elements);
     State states[kBlock];
-    if (width_ == 1) {
-      states[0] = reduceOne(first, begin, end);
-    } else {
+    if (sideBySide_) {
       std::fill_n(states, count, functor_.start());
       reduceTile(states, first, count, begin, end);
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        states[i] = reduceOne(first + i, begin, end);
+      }
     }
     if (parts_ > 1) {
       std::copy_n(states, count, partial_.data() + part * kept_.elements + first);
@@ -247,16 +232,16 @@ class ReduceKernel {
   State reduceOne(int64_t result, int64_t begin, int64_t end) const {
     const char* from = input() + Cursor(kept_.dims, kept_.sizes, kept_.inStrides, result).offset();
     Cursor cursor(reduced_.dims, reduced_.sizes, reduced_.inStrides, begin);
-    Lanes<F> lanes(functor_);
+    State state = functor_.start();
     C block[kBlock];
     const bool inPlace = input_.dtype == kDTypeOf<C> && reduced_.dims > 0 && reduced_.inStrides[0] == sizeof(C);
     const int64_t most = inPlace ? end - begin : kBlock;
     for (int64_t at = begin; at < end; at += most) {
       cursor.advance(std::min(most, end - at), [&](int64_t offset, int64_t stride, int64_t done, int64_t run) {
-        lanes.add(array(from + offset, stride, run, block), run, at + done);
+        state = withRun(functor_, state, array(from + offset, stride, run, block), run, at + done);
       });
     }
-    return lanes.join();
+    return state;
   }
 
   void reduceTile(State* states, int64_t first, int64_t count, int64_t begin, int64_t end) const {
@@ -327,8 +312,9 @@ class ReduceKernel {
   ReductionSpace kept_;
   ReductionSpace reduced_;
   int64_t outStrides_[kOutputs][kMaxOperandDims];
-  int64_t width_; ///< Results that are computed side by side.
-  int64_t tiles_; ///< Groups of that many results.
+  bool sideBySide_; ///< Whether the results of a tile are computed so, or one after the other.
+  int64_t width_;   ///< Results of a tile.
+  int64_t tiles_;
   int64_t part_;  ///< Elements of a reduction that are one piece of work.
   int64_t parts_; ///< Such pieces of each reduction.
   std::vector<State> partial_;
