@@ -386,6 +386,22 @@ def test_fourier_transforms_of_any_length(device: str, size: int) -> None:
     same(device, lambda x: (torch.fft.rfft(x), torch.fft.irfft(torch.fft.rfft(x), x.shape[1])), real)
 
 
+@pytest.mark.parametrize("size", [2, 4, 6, 16, 64])
+def test_the_ends_of_a_transform_of_real_numbers_are_real(device: str, size: int) -> None:
+    x = torch.ones(3, size)
+    x[1, 0] = math.inf
+    ends = torch.fft.rfft(x.to(device)).cpu()[:, [0, -1]]
+    assert ends.imag.eq(0).all()
+    if size != 6:  # a factor of three multiplies with each root, an infinite number with 0, too
+        assert ends.real.tolist() == [[size, 0], [math.inf, math.inf], [size, 0]]
+    back = torch.randn(3, size // 2 + 1, dtype=torch.complex64, generator=torch.Generator().manual_seed(7))
+    same(device, torch.fft.irfft, back)
+    only_real = back.clone()
+    only_real.imag[:, [0, -1]] = 0
+    turned = [torch.fft.irfft(y.to(device)).cpu() for y in (back, only_real)]
+    torch.testing.assert_close(*turned, rtol=0, atol=0)
+
+
 def test_fourier_transforms_of_several_dimensions(device: str) -> None:
     x = torch.randn(6, 5, 7, generator=torch.Generator().manual_seed(6))
     for dims, norm in itertools.product([(0, 1), (2, 0), (-1, 1, 0)], ["forward", "backward", "ortho"]):

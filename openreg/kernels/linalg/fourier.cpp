@@ -10,52 +10,13 @@ namespace openreg::kernels {
 
 namespace {
 
-using Number = Fourier::Number;
-using Numbers = Fourier::Numbers;
-
-/// Numbers of each row, made of those of two others.
-template <class Real, class Imag>
-OPENREG_INLINE inline Numbers eachRow(Real real, Imag imag) {
-  Numbers result;
-  for (int row = 0; row < kFourierRows; ++row) {
-    result.real[row] = real(row);
-    result.imag[row] = imag(row);
-  }
-  return result;
-}
-
-OPENREG_INLINE inline Numbers operator+(const Numbers& a, const Numbers& b) {
-  return eachRow([&](int i) { return a.real[i] + b.real[i]; }, [&](int i) { return a.imag[i] + b.imag[i]; });
-}
-OPENREG_INLINE inline Numbers operator-(const Numbers& a, const Numbers& b) {
-  return eachRow([&](int i) { return a.real[i] - b.real[i]; }, [&](int i) { return a.imag[i] - b.imag[i]; });
-}
-OPENREG_INLINE inline Numbers operator*(const Numbers& a, const Number& by) {
-  const double real = by.real();
-  const double imag = by.imag();
-  return eachRow(
-      [&](int i) { return a.real[i] * real - a.imag[i] * imag; },
-      [&](int i) { return a.real[i] * imag + a.imag[i] * real; });
-}
-/// Times i, or −i.
-OPENREG_INLINE inline Numbers quarterTurn(const Numbers& a, double sign) {
-  return eachRow([&](int i) { return -sign * a.imag[i]; }, [&](int i) { return sign * a.real[i]; });
-}
+using fourier::Number;
+using fourier::Numbers;
 
 /// A prime factor up to here is worth its square in multiplications.
 constexpr int64_t kLargestFactor = 31;
 
-/// exp(∓2πi k/size). Quarter turns to the last bit, so that an infinite number times 0 is no number.
-Number root(int64_t k, int64_t size, bool inverse) {
-  constexpr double kCosines[] = {1, 0, -1, 0, 1};
-  const int64_t quarter = 4 * k % size == 0 ? 4 * k / size % 4 : -1;
-  const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
-  const double cosine = quarter >= 0 ? kCosines[quarter] : std::cos(angle);
-  const double sine = quarter >= 0 ? -kCosines[quarter + 1] : std::sin(angle);
-  return {cosine, inverse ? sine : -sine};
-}
-
-/// Factors of a number, fours first.
+/// Factors of a number, fours last: transforms begin with those, on numbers that lie apart.
 std::vector<int64_t> factorsOf(int64_t number) {
   std::vector<int64_t> found;
   for (int64_t factor = 4; number > 1;) {
@@ -67,7 +28,7 @@ std::vector<int64_t> factorsOf(int64_t number) {
       factor = factor * factor > number && number > 4 ? number : factor;
     }
   }
-  return found;
+  return {found.rbegin(), found.rend()};
 }
 
 /// Roots of unity, of which every `step`-th counts.
@@ -85,27 +46,37 @@ struct Roots {
 OPENREG_MULTIVERSION void combineTwo(Numbers* out, int64_t each, const Roots& roots) {
   for (int64_t k = 0; k < each; ++k) {
     const Numbers first = out[k];
-    const Numbers second = out[k + each] * roots[k];
+    const Numbers second = k == 0 ? out[each] : out[k + each] * roots[k];
     out[k] = first + second;
     out[k + each] = first - second;
   }
 }
 
+/// Four numbers into four that are `each` apart.
+OPENREG_INLINE inline void transformFour(
+    const Numbers& a, const Numbers& b, const Numbers& c, const Numbers& d, double sign, Numbers* out, int64_t each) {
+  const Numbers even = a + c;
+  const Numbers odd = a - c;
+  const Numbers sum = b + d;
+  const Numbers turned = quarterTurn(b - d, sign);
+  out[0] = even + sum;
+  out[each] = odd + turned;
+  out[2 * each] = even - sum;
+  out[3 * each] = odd - turned;
+}
+
+/// The root of the first is 1. It need not be multiplied with: an infinite number would become none.
+OPENREG_MULTIVERSION void firstFour(const Numbers* in, int64_t stride, Numbers* out, int64_t each, const Roots& roots) {
+  transformFour(in[0], in[stride], in[2 * stride], in[3 * stride], roots.sign(), out, each);
+}
+
 OPENREG_MULTIVERSION void combineFour(Numbers* out, int64_t each, const Roots& roots) {
   const double sign = roots.sign();
-  for (int64_t k = 0; k < each; ++k) {
-    const Numbers first = out[k];
-    const Numbers second = out[k + each] * roots[k];
-    const Numbers third = out[k + 2 * each] * roots[2 * k];
-    const Numbers fourth = out[k + 3 * each] * roots[3 * k];
-    const Numbers even = first + third;
-    const Numbers odd = first - third;
-    const Numbers sum = second + fourth;
-    const Numbers turned = quarterTurn(second - fourth, sign);
-    out[k] = even + sum;
-    out[k + each] = odd + turned;
-    out[k + 2 * each] = even - sum;
-    out[k + 3 * each] = odd - turned;
+  firstFour(out, each, out, each, roots);
+  for (int64_t k = 1; k < each; ++k) {
+    transformFour(
+        out[k], out[k + each] * roots[k], out[k + 2 * each] * roots[2 * k], out[k + 3 * each] * roots[3 * k], sign,
+        out + k, each);
   }
 }
 
@@ -142,8 +113,18 @@ struct Fourier::Convolution {
   std::vector<Number> filter; ///< The transform of its conjugates, divided by the length.
 };
 
+// Quarter turns to the last bit, so that an infinite number times 0 is no number.
+fourier::Number Fourier::root(int64_t k, int64_t size, bool inverse) {
+  constexpr double kCosines[] = {1, 0, -1, 0, 1};
+  const int64_t quarter = 4 * k % size == 0 ? 4 * k / size % 4 : -1;
+  const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
+  const double cosine = quarter >= 0 ? kCosines[quarter] : std::cos(angle);
+  const double sine = quarter >= 0 ? -kCosines[quarter + 1] : std::sin(angle);
+  return {cosine, inverse ? sine : -sine};
+}
+
 Fourier::Fourier(int64_t size, bool inverse) : size_(size), factors_(factorsOf(size)) {
-  if (!factors_.empty() && factors_.back() > kLargestFactor) {
+  if (!factors_.empty() && factors_.front() > kLargestFactor) {
     convolution_ = makeConvolution(size, inverse);
     return;
   }
@@ -164,14 +145,13 @@ void Fourier::transformPart(const Numbers* in, int64_t stride, Numbers* out, int
   }
   const int64_t parts = factors_[factor];
   const int64_t each = size / parts;
-  for (int64_t part = 0; part < parts; ++part) {
-    if (each == 1) {
-      out[part] = in[part * stride];
-    } else {
-      transformPart(in + part * stride, stride * parts, out + part * each, each, factor + 1);
-    }
-  }
   const Roots roots{roots_.data(), size_, size_ / size};
+  if (size == 4 && parts == 4) {
+    return firstFour(in, stride, out, each, roots);
+  }
+  for (int64_t part = 0; part < parts; ++part) {
+    transformPart(in + part * stride, stride * parts, out + part * each, each, factor + 1);
+  }
   if (parts == 2) {
     combineTwo(out, each, roots);
   } else if (parts == 4) {

@@ -5,26 +5,22 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/launch/dtype.h"
+#include "kernels/linalg/fourier_numbers.h"
 
 namespace openreg::kernels {
-
-/// Rows that are transformed at a time.
-constexpr int kFourierRows = 4;
-
-/// One number of each of several rows. Side by side, so that each operation on them is one of a vector.
-struct FourierNumbers {
-  double real[kFourierRows];
-  double imag[kFourierRows];
-};
 
 /// What transforms of one length have in common: factors and roots of unity. May be used by several threads at a time.
 class Fourier {
  public:
-  using Number = Complex<double>;
-  using Numbers = FourierNumbers;
+  using Number = fourier::Number;
+  using Numbers = fourier::Numbers;
+
+  /// exp(∓2πi k/size).
+  static Number root(int64_t k, int64_t size, bool inverse);
 
   Fourier(int64_t size, bool inverse);
+
+  int64_t size() const { return size_; }
 
   /// Transforms `in` into `out`, which are apart.
   void transform(const Numbers* in, Numbers* out) const;
