@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "kernels/launch/registry.h"
 #include "kernels/loop/copy_row.h"
@@ -20,6 +21,16 @@ struct Copy {
 
   static constexpr int kDst = 0;
   static constexpr int kSrc = 1;
+
+  /// Walks each dimension in the direction in which the destination lies in memory.
+  void writeForwards() {
+    for (int i = 0; i < dims.count; ++i) {
+      if (dims.stride[kDst][i] < 0) {
+        dst += std::exchange(dims.stride[kDst][i], -dims.stride[kDst][i]) * (dims.size[i] - 1);
+        src += std::exchange(dims.stride[kSrc][i], -dims.stride[kSrc][i]) * (dims.size[i] - 1);
+      }
+    }
+  }
 };
 
 /// Elements of an array of one dimension.
@@ -56,6 +67,7 @@ struct CopyKernel {
     if (elements == 0) {
       return;
     }
+    copy.writeForwards();
     copy.dims.simplify();
     const bool known = withElementType(args.elementSize, [&]<class T>(T) {
       Dims<2>& dims = copy.dims;

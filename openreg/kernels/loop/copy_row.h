@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/loop/ivdep.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
@@ -25,12 +26,16 @@ copyRow(char* dst, int64_t dstStride, const char* src, int64_t srcStride, int64_
         std::memcpy(dst + i * stride, &element, sizeof(T));
       }
     };
-    dstStride == kSize ? repeat(kSize) : repeat(dstStride); // the compiler makes vectors of the stride it knows
+    dstStride == kSize ? repeat(kSize) : repeat(dstStride); // the compiler makes vectors of the strides it knows
   } else {
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(&element, src + i * srcStride, sizeof(T));
-      std::memcpy(dst + i * dstStride, &element, sizeof(T));
-    }
+    const auto move = [&](int64_t to, int64_t from) {
+      OPENREG_IVDEP
+      for (int64_t i = 0; i < count; ++i) {
+        std::memcpy(&element, src + i * from, sizeof(T));
+        std::memcpy(dst + i * to, &element, sizeof(T));
+      }
+    };
+    dstStride == kSize&& srcStride == -kSize ? move(kSize, -kSize) : move(dstStride, srcStride); // backwards: flip
   }
 }
 
