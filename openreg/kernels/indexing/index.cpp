@@ -44,7 +44,7 @@ void index(const void* bytes, orKernelContext* context) {
 
 void indexPut(const void* bytes, orKernelContext* context) {
   const auto& args = *static_cast<const IndexArgs*>(bytes);
-  if (!withElementType(args.elementSize, [&]<class T>(T) { forEachWritten(args, *context, &put<T>, false); })) {
+  if (!withElementType(args.elementSize, [&]<class T>(T) { forEachWritten(args, *context, &put<T>); })) {
     context->fail(context, orErrorInvalidValue, "elementSize is not 1, 2, 4, 8 or 16");
   }
 }

@@ -67,7 +67,7 @@ void forEachRead(const IndexArgs& args, orKernelContext& context, UseIndexRun us
       &loop);
 }
 
-void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun use, bool reads) {
+void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun use) {
   const int64_t elements = elementCount(args.dims, args.sizes);
   const int dim = ownDimension(args);
   if (elements == 0) {
@@ -76,7 +76,7 @@ void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun
   if (dim < 0) {
     return IndexWalk(args, context, 0).advance(elements, use);
   }
-  if (reads && isSharedByPlace(args)) {
+  if (isSharedByPlace(args)) {
     Loop loop{args, context, use, 0};
     const int64_t places = args.index[0].size;
     return context.parallelFor(

@@ -9,7 +9,7 @@ namespace openreg::kernels {
 void forEachRead(const IndexArgs& args, orKernelContext& context, UseIndexRun use);
 
 /// Uses all elements so that each destination belongs to one thread, and the results do not depend on how many there
-/// are: for kernels that write where the indices point. @param reads They read there, too.
-void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun use, bool reads);
+/// are: for kernels that write where the indices point.
+void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun use);
 
 } // namespace openreg::kernels

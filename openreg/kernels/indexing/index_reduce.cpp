@@ -87,18 +87,18 @@ void indexReduce(const void* bytes, orKernelContext* context) {
   withStorageType(args.dtype, [&]<class T>(T) {
     switch (args.arrival) {
       case Arrival::Add:
-        return forEachWritten(args, *context, &reduce<T, Arrival::Add>, true);
+        return forEachWritten(args, *context, &reduce<T, Arrival::Add>);
       case Arrival::Multiply:
-        return forEachWritten(args, *context, &reduce<T, Arrival::Multiply>, true);
+        return forEachWritten(args, *context, &reduce<T, Arrival::Multiply>);
       default:
         break;
     }
     if constexpr (kIsComplex<T> || std::is_same_v<T, ComplexHalf>) {
       context->fail(context, orErrorInvalidValue, "complex numbers have no order");
     } else if (args.arrival == Arrival::Maximum) {
-      forEachWritten(args, *context, &reduce<T, Arrival::Maximum>, true);
+      forEachWritten(args, *context, &reduce<T, Arrival::Maximum>);
     } else {
-      forEachWritten(args, *context, &reduce<T, Arrival::Minimum>, true);
+      forEachWritten(args, *context, &reduce<T, Arrival::Minimum>);
     }
   });
 }

@@ -63,10 +63,16 @@ struct Nonzero {
       for (int64_t chunk = begin; chunk < end; ++chunk) {
         int64_t row = args.counts[chunk];
         forEachBlock(args, chunk, [&](int64_t first, const bool* flags, int64_t count) {
-          for (int64_t i = 0; i < count && row < args.limit; ++i) {
-            if (flags[i]) {
-              putIndices(args, first + i, args.indices + row++ * args.rowStride);
-            }
+          // Which elements, without a branch that a processor would guess wrong.
+          int64_t found[kBlock + 1];
+          int64_t all = 0;
+          for (int64_t i = 0; i < count; ++i) {
+            found[all] = first + i;
+            all += flags[i] ? 1 : 0;
+          }
+          all = std::min(all, args.limit - row);
+          for (int64_t i = 0; i < all; ++i) {
+            putIndices(args, found[i], args.indices + row++ * args.rowStride);
           }
         });
       }
