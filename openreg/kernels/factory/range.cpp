@@ -10,6 +10,7 @@
 #include "kernels/loop/convert.h"
 #include "kernels/loop/element.h"
 #include "kernels/loop/functor.h"
+#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
@@ -22,28 +23,43 @@ C get(const unsigned char* bytes) {
   return value;
 }
 
-/// Writes `value(i)` for each element i.
-template <class C, class Value>
-void forEachElement(const RangeArgs& args, orKernelContext& context, Value value) {
+/// Calls `fill(first, count, block)` for the elements, a block at a time, and writes what is in the block then.
+template <class C, class Fill>
+void forEachBlock(const RangeArgs& args, orKernelContext& context, Fill fill) {
   struct Loop {
     const RangeArgs& args;
-    const Value& value;
-  } loop{args, value};
+    const Fill& fill;
+  } loop{args, fill};
   context.parallelFor(
       &context, args.count, kGrain,
       [](void* state, int64_t begin, int64_t end) {
-        const auto& [args, value] = *static_cast<const Loop*>(state);
+        const auto& [args, fill] = *static_cast<const Loop*>(state);
         const int64_t size = elementSize(args.dtype);
         C block[kBlock];
         for (int64_t at = begin; at < end; at += kBlock) {
           const int64_t count = std::min(kBlock, end - at);
-          for (int64_t i = 0; i < count; ++i) {
-            block[i] = value(at + i);
-          }
+          fill(at, count, block);
           store(args.dtype, static_cast<char*>(args.out) + at * size, size, count, block);
         }
       },
       &loop);
+}
+
+/// Writes `value(i)` for each element i.
+template <class C, class Value>
+void forEachElement(const RangeArgs& args, orKernelContext& context, Value value) {
+  forEachBlock<C>(args, context, [&](int64_t first, int64_t count, C* block) {
+    for (int64_t i = 0; i < count; ++i) {
+      block[i] = value(first + i);
+    }
+  });
+}
+
+template <class C>
+OPENREG_MULTIVERSION void fillEvenly(C start, C step, int64_t first, int64_t count, C* block) {
+  for (int64_t i = 0; i < count; ++i) {
+    block[i] = start + C(first + i) * step;
+  }
 }
 
 template <class C>
@@ -51,7 +67,8 @@ struct Arange {
   void operator()(const RangeArgs& args, orKernelContext& context) const {
     const C start = get<C>(args.start);
     const C step = get<C>(args.step);
-    forEachElement<C>(args, context, [=](int64_t i) { return start + C(i) * step; });
+    forEachBlock<C>(
+        args, context, [=](int64_t first, int64_t count, C* block) { fillEvenly(start, step, first, count, block); });
   }
 };
 
