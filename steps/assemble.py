@@ -101,12 +101,10 @@ class Ladder:
 
     def _lacks(self, index: int, path: str, line: str) -> bool:
         """Tell whether a line includes or imports a file that other steps have, but not this one."""
-        if "include" not in line and "import" not in line:  # most lines, and soon known
-            return False
         folder = posixpath.dirname(path)
-        if match := INCLUDE.match(line):
+        if "include" in line and (match := INCLUDE.match(line)):  # seldom so, and soon known
             wanted = [[f"{place}/{match[1]}" for place in (folder, *INCLUDE_PATH)]]
-        elif path.endswith((".py", ".pyi")) and (match := IMPORT.match(line)):
+        elif "import" in line and path.endswith((".py", ".pyi")) and (match := IMPORT.match(line)):
             dots, module, names = match.groups()
             base = posixpath.join(folder, "../" * (len(dots) - 1)) if dots else "openreg"
             modules = [module] if module else re.findall(r"([\w.]+)(?:\s+as\s+\w+)?", names)
