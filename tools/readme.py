@@ -37,7 +37,7 @@ def commands() -> str:
     times = read("docs/times.toml")
     lines = [
         ("make", f"sets everything up, builds, trains a network on the device: {about(times['make'])}"),
-        ("make test", f"runs all tests: {about(times['test'])}, the next time {about(times['warm'])}"),
+        ("make test", f"runs all tests: {about(times['test'])}"),
         ("make step N=01", f"the first step, red then green: {about(times['step'])} in a fresh clone"),
     ]
     return "\n".join(["```console", *(f"$ {command:<16}# {what}" for command, what in lines), "```", ""])
