@@ -23,7 +23,8 @@ import pytest
 import torch
 from workers import locked
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve()
+ROOT = HERE.parents[2]
 RECORDED = ROOT / "tests" / "recorded"
 BUILD = ROOT / "build" / "minimal"
 
@@ -182,7 +183,7 @@ class Minimal(Workshop):
 
     def variant(self, index: int) -> Path:
         """Return the site of a step that lacks the registration which OPENREG_WITHOUT names when it is loaded."""
-        folder, built = self.site(index).with_name("without"), self.key(index, LEFT_OUT)
+        folder, built = self.site(index).with_name("without"), self.key(index, "variant")
         with locked(built):
             if not built.is_file():
                 self.make_variant(index, folder)
@@ -235,8 +236,8 @@ class Minimal(Workshop):
         return "\0".join(self.ladder.text(index, path) for path in paths)
 
     def key(self, index: int, *words: str) -> Path:
-        """Return where a result is kept; the name changes with every source it depends on."""
-        digest = hashlib.sha256("\0".join([torch.__version__, RUN, self.sources(index), *words]).encode())
+        """Return where a result is kept; the name changes with every source it depends on, and with this file."""
+        digest = hashlib.sha256("\0".join([torch.__version__, HERE.read_text(), self.sources(index), *words]).encode())
         return BUILD / "results" / f"{digest.hexdigest()[:32]}.json"
 
     def results(self, index: int, of: Callable[[int], Path], cases: list[tuple[str, str]]) -> list[str]:
@@ -247,7 +248,7 @@ class Minimal(Workshop):
             of: Returns the site: `site` or `variant`.
             cases: For each program the operator that is left out, and an expression.
         """
-        kept = self.key(index, of.__name__, json.dumps(cases), LEFT_OUT)
+        kept = self.key(index, of.__name__, json.dumps(cases))
         with locked(kept):
             if not kept.is_file():
                 self.ready(index)
