@@ -4,9 +4,32 @@
 #include <cstring>
 #include <utility>
 
+#include "pool.h"
 #include "simulator.h"
 
 namespace openreg::sim {
+
+namespace {
+
+/// Copies within the device's reach. As a copy engine does, it takes all the memory's width: several threads share
+/// what is large. Ranges that overlap are one piece.
+void copyBytes(char* dst, const char* src, size_t size) {
+  constexpr int64_t kPiece = int64_t{256} << 10;
+  if (dst < src + size && src < dst + size) {
+    std::memmove(dst, src, size);
+    return;
+  }
+  std::pair ends(dst, src);
+  ComputePool::instance().run(
+      static_cast<int64_t>(size), kPiece,
+      [](void* state, int64_t begin, int64_t end) {
+        const auto& [dst, src] = *static_cast<std::pair<char*, const char*>*>(state);
+        std::memcpy(dst + begin, src + begin, static_cast<size_t>(end - begin));
+      },
+      &ends);
+}
+
+} // namespace
 
 bool Place::resolveDevice(const void* ptr, size_t size, const Device& device) {
   auto found = device.memory.span(ptr, size);
@@ -31,7 +54,7 @@ void CopyCommand::run(Stream& stream) {
   Device& device = stream.device();
   device.delay(device.copyDelayNs.load(std::memory_order_relaxed));
   if (size_ != 0 && !device.failure.exists()) {
-    std::memmove(dst_.bytes, src_.bytes, size_); // The ranges may overlap when both are of one device.
+    copyBytes(dst_.bytes, src_.bytes, size_);
   }
 }
 

@@ -20,8 +20,12 @@ template <int count, class C>
 void resampleRow(const UpsampleTaps<C>& taps, const C* image, C* result) {
   const UpsampleTap<C>* tap = taps.begin(0);
   for (int64_t i = 0; i < taps.result(); ++i) {
-    C sum = image[tap->at] * tap->weight;
     const UpsampleTap<C>* end = count > 0 ? tap + count : taps.end(i);
+    if (count == 0 && tap == end) {
+      result[i] = C(0);
+      continue;
+    }
+    C sum = image[tap->at] * tap->weight;
     for (++tap; tap != end; ++tap) {
       sum += image[tap->at] * tap->weight;
     }
@@ -49,6 +53,9 @@ auto rowFunction(const UpsampleTaps<C>& taps) {
 template <class C>
 OPENREG_MULTIVERSION void resampleRows(const UpsampleTaps<C>& taps, int64_t columns, const C* image, C* result) {
   for (int64_t row = 0; row < taps.result(); ++row, result += columns) {
+    if (taps.begin(row) == taps.end(row)) {
+      std::fill_n(result, columns, C(0));
+    }
     for (const UpsampleTap<C>* tap = taps.begin(row); tap != taps.end(row); ++tap) {
       const C* from = image + tap->at * columns;
       const C weight = tap->weight;
@@ -78,83 +85,53 @@ void resample(const UpsampleTaps<C>& taps, int64_t outer, int64_t inner, const C
   }
 }
 
+/// A plane, along one dimension after the other, so that an element costs the sum of the numbers of its neighbours
+/// along each, not their product.
+template <class C>
+void resamplePlane(
+    const UpsampleTaps<C> (&taps)[3], const Extent& imageSize, const C* image, const Extent& resultSize, C* result) {
+  const int last = !taps[0].same() ? 0 : !taps[1].same() ? 1 : 2;
+  Extent size = {imageSize[0], imageSize[1], imageSize[2]};
+  std::vector<C> between[3];
+  for (int dim = 2; dim >= last; --dim) {
+    if (taps[dim].same() && dim != last) {
+      continue;
+    }
+    const int64_t outer = dim == 2 ? size[0] * size[1] : dim == 1 ? size[0] : 1;
+    const int64_t inner = dim == 2 ? 1 : dim == 1 ? size[2] : size[1] * size[2];
+    size[dim] = resultSize[dim];
+    if (dim != last) {
+      between[dim].resize(static_cast<size_t>(product(size)));
+    }
+    C* to = dim == last ? result : between[dim].data();
+    resample(taps[dim], outer, inner, image, to);
+    image = to;
+  }
+}
+
 template <class C>
 struct Upsample {
   void operator()(const UpsampleArgs& args, orKernelContext& context) const {
     const UpsampleTaps<C> taps[3] = {{args, 0}, {args, 1}, {args, 2}};
     forEachPlane(context, args.planes, product(args.resultSize), [&](int64_t plane) {
-      resize(
-          args, taps, static_cast<const C*>(args.image) + plane * product(args.imageSize),
+      resamplePlane(
+          taps, args.imageSize, static_cast<const C*>(args.image) + plane * product(args.imageSize), args.resultSize,
           static_cast<C*>(args.result) + plane * product(args.resultSize));
     });
   }
-
- private:
-  /// Along one dimension after the other, so that an element costs the sum of the numbers of its neighbours along each,
-  /// not their product.
-  static void resize(const UpsampleArgs& args, const UpsampleTaps<C> (&taps)[3], const C* image, C* result) {
-    const int last = !taps[0].same() ? 0 : !taps[1].same() ? 1 : 2;
-    Extent size = {args.imageSize[0], args.imageSize[1], args.imageSize[2]};
-    std::vector<C> between[3];
-    for (int dim = 2; dim >= last; --dim) {
-      if (taps[dim].same() && dim != last) {
-        continue;
-      }
-      const int64_t outer = dim == 2 ? size[0] * size[1] : dim == 1 ? size[0] : 1;
-      const int64_t inner = dim == 2 ? 1 : dim == 1 ? size[2] : size[1] * size[2];
-      size[dim] = args.resultSize[dim];
-      if (dim != last) {
-        between[dim].resize(static_cast<size_t>(product(size)));
-      }
-      C* to = dim == last ? result : between[dim].data();
-      resample(taps[dim], outer, inner, image, to);
-      image = to;
-    }
-  }
 };
 
-/// Calls `use(result, image, weight)` for each pair of elements of a row of the result and a row of the image.
-template <class C, class Use>
-void forEachPairOfRows(const UpsampleTaps<C>& taps, int64_t count, int64_t to, int64_t from, C weight, Use use) {
-  if (taps.count() == 1) { // as of all that takes the nearest: a loop in which nothing is looked up
-    const UpsampleTap<C>* tap = taps.begin(0);
-    for (int64_t w = 0; w < count; ++w) {
-      use(to + w, from + tap[w].at, weight * tap[w].weight);
-    }
-    return;
-  }
-  for (int64_t w = 0; w < count; ++w) {
-    for (const auto* tap = taps.begin(w); tap != taps.end(w); ++tap) {
-      use(to + w, from + tap->at, weight * tap->weight);
-    }
-  }
-}
-
-/// Calls `use(result, image, weight)` for each pair of elements of a plane that have to do with each other.
-template <class C, class Use>
-void forEachPair(const UpsampleArgs& args, const UpsampleTaps<C> (&taps)[3], Use use) {
-  int64_t to = 0;
-  for (int64_t d = 0; d < args.resultSize[0]; ++d) {
-    for (int64_t h = 0; h < args.resultSize[1]; ++h, to += args.resultSize[2]) {
-      for (const auto* depth = taps[0].begin(d); depth != taps[0].end(d); ++depth) {
-        for (const auto* height = taps[1].begin(h); height != taps[1].end(h); ++height) {
-          const int64_t from = (depth->at * args.imageSize[1] + height->at) * args.imageSize[2];
-          forEachPairOfRows(taps[2], args.resultSize[2], to, from, depth->weight * height->weight, use);
-        }
-      }
-    }
-  }
-}
-
+/// The same the other way round: of each element of the image, the sum of what the result took of it.
 template <class C>
 struct UpsampleBackward {
   void operator()(const UpsampleArgs& args, orKernelContext& context) const {
-    const UpsampleTaps<C> taps[3] = {{args, 0}, {args, 1}, {args, 2}};
+    const UpsampleTaps<C> taps[3] = {
+        UpsampleTaps<C>(args, 0).transposed(), UpsampleTaps<C>(args, 1).transposed(),
+        UpsampleTaps<C>(args, 2).transposed()};
     forEachPlane(context, args.planes, product(args.resultSize), [&](int64_t plane) {
-      C* image = static_cast<C*>(args.image) + plane * product(args.imageSize);
-      const C* result = static_cast<const C*>(args.result) + plane * product(args.resultSize);
-      std::fill_n(image, product(args.imageSize), C(0));
-      forEachPair(args, taps, [&](int64_t from, int64_t to, C weight) { image[to] += result[from] * weight; });
+      resamplePlane(
+          taps, args.resultSize, static_cast<const C*>(args.result) + plane * product(args.resultSize), args.imageSize,
+          static_cast<C*>(args.image) + plane * product(args.imageSize));
     });
   }
 };

@@ -37,13 +37,26 @@ class UpsampleTaps {
       append(at);
     }
     first_.push_back(static_cast<int64_t>(taps_.size()));
-    same_ = image_ == result_;
+    describe();
+  }
+
+  /// What a gradient is made of: for each element of the image, those of the result that took a share of it. Here the
+  /// result's gradient is resampled, and the image's comes out; one of which nobody took a share has no neighbours.
+  UpsampleTaps transposed() const {
+    std::vector<std::vector<UpsampleTap<C>>> takers(static_cast<size_t>(image_));
     for (int64_t at = 0; at < result_; ++at) {
-      const auto count = static_cast<int>(end(at) - begin(at));
-      count_ = at == 0 || count == count_ ? count : 0;
-      copies_ = copies_ && count == 1 && begin(at)->weight == C(1);
-      same_ = same_ && copies_ && begin(at)->at == at;
+      for (const auto* tap = begin(at); tap != end(at); ++tap) {
+        takers[static_cast<size_t>(tap->at)].push_back({at, tap->weight});
+      }
     }
+    UpsampleTaps found(args_, result_, image_, factor_);
+    for (const auto& taps : takers) {
+      found.first_.push_back(static_cast<int64_t>(found.taps_.size()));
+      found.taps_.insert(found.taps_.end(), taps.begin(), taps.end());
+    }
+    found.first_.push_back(static_cast<int64_t>(found.taps_.size()));
+    found.describe();
+    return found;
   }
 
   int64_t image() const { return image_; }
@@ -59,6 +72,19 @@ class UpsampleTaps {
   bool same() const { return same_; }
 
  private:
+  UpsampleTaps(const UpsampleArgs& args, int64_t image, int64_t result, double factor)
+      : args_(args), image_(image), result_(result), factor_(factor) {}
+
+  void describe() {
+    same_ = image_ == result_;
+    for (int64_t at = 0; at < result_; ++at) {
+      const auto count = static_cast<int>(end(at) - begin(at));
+      count_ = at == 0 || count == count_ ? count : 0;
+      copies_ = copies_ && count == 1 && begin(at)->weight == C(1);
+      same_ = same_ && copies_ && begin(at)->at == at;
+    }
+  }
+
   /// Elements of the image for one of the result.
   template <class T>
   T scale() const {

@@ -35,6 +35,14 @@ OPENREG_MULTIVERSION bool findOffsets(const Row row, int64_t count, int64_t* off
   return outside >= 0;
 }
 
+/// One index, as whole rows have it: the loop's preparation would take longer than its work.
+bool findOffset(const Row& row, bool adds, int64_t& offset) {
+  const int64_t index = *reinterpret_cast<const int64_t*>(row.first);
+  const int64_t value = index + (index < 0 ? row.wrap : 0);
+  offset = value * row.stride + (adds ? offset : 0);
+  return value >= 0 && value < row.size;
+}
+
 } // namespace
 
 void failOutOfRange(orKernelContext& context, int64_t index, int64_t dimension, int64_t size) {
@@ -53,7 +61,8 @@ bool addOffsets(
   const bool isDense = distance == sizeof(int64_t);
   const auto find = k == 0 ? (isDense ? &findOffsets<true, false> : &findOffsets<false, false>)
                            : (isDense ? &findOffsets<true, true> : &findOffsets<false, true>);
-  const bool areInRange = find({first, distance, index.size, wrap, index.stride}, count, offsets);
+  const Row row{first, distance, index.size, wrap, index.stride};
+  const bool areInRange = count == 1 ? findOffset(row, k > 0, offsets[0]) : find(row, count, offsets);
   for (int64_t i = 0; i < count && !areInRange; ++i) {
     const int64_t value = *reinterpret_cast<const int64_t*>(first + i * distance);
     if (value < -wrap || value >= index.size) {

@@ -2,6 +2,7 @@
 #include "kernels/indexing/nonzero.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "kernels/launch/registry.h"
@@ -56,6 +57,17 @@ struct Count {
   }
 };
 
+/// Which elements are set, without a branch that a processor would guess wrong. @param found Has room for one more.
+/// @return How many.
+int64_t findSet(const bool* flags, int64_t count, int64_t first, int64_t* found) {
+  int64_t all = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    found[all] = first + i;
+    all += flags[i] ? 1 : 0;
+  }
+  return all;
+}
+
 struct Nonzero {
   void operator()(const NonzeroArgs& args, orKernelContext& context) const {
     forEachChunk(args, context, [](void* state, int64_t begin, int64_t end) {
@@ -63,20 +75,29 @@ struct Nonzero {
       for (int64_t chunk = begin; chunk < end; ++chunk) {
         int64_t row = args.counts[chunk];
         forEachBlock(args, chunk, [&](int64_t first, const bool* flags, int64_t count) {
-          // Which elements, without a branch that a processor would guess wrong.
           int64_t found[kBlock + 1];
-          int64_t all = 0;
-          for (int64_t i = 0; i < count; ++i) {
-            found[all] = first + i;
-            all += flags[i] ? 1 : 0;
+          int64_t all = std::count(flags, flags + count, true);
+          if (all == count) { // Flags often come in runs.
+            std::iota(found, found + count, first);
+          } else if (all != 0) {
+            all = findSet(flags, count, first, found);
           }
-          all = std::min(all, args.limit - row);
-          for (int64_t i = 0; i < all; ++i) {
-            putIndices(args, found[i], args.indices + row++ * args.rowStride);
-          }
+          putRows(args, found, std::min(all, args.limit - row), row);
+          row += all;
         });
       }
     });
+  }
+
+  /// Writes rows [row, row + count) of the result.
+  static void putRows(const NonzeroArgs& args, const int64_t* elements, int64_t count, int64_t row) {
+    if (args.dims == 1 && args.rowStride == 1) {
+      std::copy_n(elements, std::max(int64_t{0}, count), args.indices + row);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      putIndices(args, elements[i], args.indices + (row + i) * args.rowStride);
+    }
   }
 
   static void putIndices(const NonzeroArgs& args, int64_t element, int64_t* to) {

@@ -21,7 +21,7 @@ struct Place {
   friend bool operator<(const Place& a, const Place& b) { return a.key != b.key ? a.key < b.key : a.index < b.index; }
 };
 
-/// The same in half the room: for types of at most 32 bits, in rows that such numbers count.
+/// The same in half the room: for keys of at most 32 bits, in rows that such numbers count.
 struct ShortPlace {
   uint32_t key;
   uint32_t index;
