@@ -281,6 +281,25 @@ def test_long_rows_are_sorted_by_all_digits(device: str, dtype: torch.dtype, des
     same(device, lambda x: x.sort(stable=True, descending=descending), x)
 
 
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("distance", [0, 5, 2**32 - 1, 2**32])
+@pytest.mark.parametrize("least", [-(2**63), -3, 2**63 - 1 - 2**32])
+def test_integers_that_lie_close_together_are_sorted(device: str, least: int, distance: int, descending: bool) -> None:
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randint(0, distance + 1, (2, 1000), generator=generator)
+    x[:, 400:402] = torch.tensor([0, distance])
+    same(device, lambda x: x.sort(stable=True, descending=descending), x + least)
+
+
+def test_a_mask_chooses_from_many_parts_of_a_tensor(device: str) -> None:
+    x = torch.arange(3 * 20_000.0).view(3, 20_000)
+    some = torch.arange(20_000).remainder(7) > 2  # partly set, for all rows
+    runs = torch.arange(20_000).div(3000, rounding_mode="floor").remainder(2) == 0
+    for mask in (some, runs, runs.flip(0) & some, torch.ones(3, 1).bool(), torch.zeros(20_000).bool()):
+        for of in (x, x.t().contiguous().t(), x[0], x.to(torch.complex128), x.bool()):
+            same(device, lambda x, mask: x.masked_select(mask), of, mask)
+
+
 def test_the_order_of_special_numbers(device: str) -> None:
     x = torch.tensor([math.nan, -0.0, math.inf, 0.0, -math.inf, 1e-45, math.nan, -1.0])
     for both in (x, x.double(), x.half(), x.repeat(100)):

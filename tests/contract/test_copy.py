@@ -87,9 +87,12 @@ def test_any_number_of_bytes_arrives(api: OpenReg, size: int) -> None:
 
 def test_a_large_copy_arrives_whole(api: OpenReg) -> None:
     data = bytes(range(251)) * 80_000
-    buffer = api.malloc(len(data))
+    buffer, other = api.malloc(len(data)), api.malloc(len(data))
     api.write(buffer, data)
     assert api.read(buffer, len(data)) == data
+    to, source = api.pointer(other), api.pointer(buffer)
+    api.ok(api.lib.orMemcpy(to, source, len(data), api.lib.orMemcpyDeviceToDevice))
+    assert api.read(other, len(data)) == data
 
 
 def test_memory_copied_onto_itself_stays_as_it_is(api: OpenReg) -> None:
@@ -218,6 +221,7 @@ def test_an_asynchronous_copy_with_pageable_memory_behaves_as_a_synchronous_one(
     source.content, target.content = DATA, bytes(SIZE)
     stream = api.stream()
     gate = api.gate(stream)
+    gate.wait_for(1)
     args = (target.pointer, source.pointer, SIZE, api.lib.orMemcpyDefault, stream)
     call = Call(lambda: api.ok(api.lib.orMemcpyAsync(*args)))
     assert call.blocks()

@@ -1,4 +1,5 @@
-// Arguments of the kernels "nonzero_count" and "nonzero". Plain data: the launcher includes this file, too.
+// Arguments of the kernels "nonzero_count", "nonzero" and "masked_select". Plain data: the launcher includes this file,
+// too.
 #pragma once
 
 #include "kernels/launch/dtype.h"
@@ -21,6 +22,14 @@ struct NonzeroArgs {
   int32_t dims;         ///< Dimension 0 is the fastest: the tensor's last.
   int64_t sizes[kMaxDims];
   int64_t strides[kMaxDims]; ///< Bytes.
+};
+
+/// Takes the elements that a mask chooses. "nonzero_count" has gone through the mask before.
+struct MaskedSelectArgs {
+  NonzeroArgs mask;
+  const void* source;  ///< As many elements as the mask has, contiguous.
+  void* values;        ///< As many as were counted, written.
+  int64_t elementSize; ///< Of both.
 };
 
 } // namespace openreg::kernels

@@ -1,4 +1,5 @@
 // Elements that a mask of booleans chooses.
+#include "ops/indexing/nonzero_search.h"
 #include "ops/launch/elementwise.h"
 #include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
@@ -8,7 +9,6 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
-#include <ATen/ops/index.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/ScalarType.h>
@@ -67,9 +67,10 @@ at::Tensor& maskedFillWithScalar(at::Tensor& self, const at::Tensor& mask, const
 at::Tensor maskedSelect(const at::Tensor& self, const at::Tensor& mask) {
   TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
   const auto [chosen, from] = at::expand_outplace(mask, self);
-  // How many there are, and with it the shape, is known once the device has counted them.
-  return at::index(
-      from->dim() == 0 ? from->unsqueeze(0) : *from, {chosen->dim() == 0 ? chosen->unsqueeze(0) : *chosen});
+  NonzeroSearch search(*chosen);
+  const auto selected = at::empty({search.count()}, self.options()); // waits for the device
+  search.putSelected(from->contiguous(), selected);
+  return selected;
 }
 
 at::Tensor& maskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {

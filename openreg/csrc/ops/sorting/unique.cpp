@@ -43,7 +43,6 @@ firstOfGroups(const at::Tensor& slices, int64_t dim, const at::Tensor& order, bo
   } else {
     at::any_out(differs, at::ne(next, before).movedim(dim, 0).flatten(1), 1);
   }
-  const auto firsts = isFirst.nonzero().select(1, 0); // waits for the device
   auto inverse = noIndices(slices);
   if (wantsInverse) {
     inverse = isFirst.cumsum(0).sub_(1);
@@ -51,6 +50,10 @@ firstOfGroups(const at::Tensor& slices, int64_t dim, const at::Tensor& order, bo
       inverse = at::empty_like(inverse).scatter_(0, order, inverse);
     }
   }
+  if (!wantsCounts && slices.dim() == 1) {
+    return {slices.masked_select(isFirst), inverse, noIndices(slices)}; // waits for the device
+  }
+  const auto firsts = isFirst.nonzero().select(1, 0); // waits for the device
   auto counts = noIndices(slices);
   if (wantsCounts) {
     const auto ends = at::cat({firsts.narrow(0, 1, firsts.size(0) - 1), at::full({1}, size, firsts.options())});
