@@ -233,7 +233,7 @@ def test_the_old_names_still_work_and_warn() -> None:
 
 
 def test_autocast_says_that_it_has_no_type_for_the_device() -> None:
-    # Checkpointing asks for the types, so the function is there before step 13.
+    # Checkpointing asks for the types, so the function is there before step 14.
     assert torch.openreg.get_amp_supported_dtype() == []
     with pytest.warns(UserWarning, match="target dtype is not supported. Disabling autocast"):
         context = torch.autocast("openreg")
