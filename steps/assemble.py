@@ -1,7 +1,8 @@
 """The source tree of a step, put together from the one complete tree.
 
 A file is in the tree of a step if that step or an earlier one `adds` it, or has it as its `own`, and none up to that
-step `replaces` it. In a file that grows, the regions that later steps list in `grows` are left out.
+step `replaces` it. A glob leaves to later steps what they add by name or by a longer glob. In a file that grows, the
+regions that later steps list in `grows` are left out.
 
     python steps/assemble.py 03 DIR         write the tree of step 03 to DIR and print where its files come from
 """
@@ -33,7 +34,7 @@ class Step(NamedTuple):
     folder: Path
     title: str
     chapter: str
-    adds: list[str] = []  # files, or globs, which stand for what no earlier step has
+    adds: list[str] = []  # files, or globs, which stand for what no earlier step has and no later one names
     grows: list[str] = []  # regions that this step is the first to have
     replaces: list[str] = []  # files of earlier steps that go away
     own: dict[str, str] = {}  # files of the step's folder, and the path each takes until a later step replaces it
@@ -58,26 +59,36 @@ class Ladder:
         self.trees: list[dict[str, Path]] = []
         for toml in sorted(root.glob("steps/[0-9][0-9]-*/step.toml")):
             try:
-                self.steps.append(step := Step(toml.parent, **tomllib.loads(toml.read_text())))
+                self.steps.append(Step(toml.parent, **tomllib.loads(toml.read_text())))
             except (TypeError, tomllib.TOMLDecodeError) as error:
                 raise StepError(f"{toml}: {error}") from None
+        for index, step in enumerate(self.steps):
+            later = [pattern for other in self.steps[index + 1 :] for pattern in other.adds]
             tree = dict(self.trees[-1]) if self.trees else {}
             for path in step.replaces:
                 if not tree.pop(path, None):
                     raise StepError(f"step {step.name} replaces {path!r}, which no earlier step has")
             added = {path: step.folder / file for file, path in step.own.items()}
             for pattern in step.adds:
-                added |= self._find(pattern, tree)
+                added |= self._find(pattern, tree, later)
             if twice := tree.keys() & added.keys():
                 raise StepError(f"step {step.name} adds {min(twice)!r}, which an earlier step has")
             self.trees.append(tree | added)
         self.known = {path for tree in self.trees for path in tree}
 
-    def _find(self, pattern: str, tree: dict[str, Path]) -> dict[str, Path]:
-        """Find the files that a pattern of `adds` stands for, given the tree of the step before."""
+    def _files(self, pattern: str) -> dict[str, Path]:
+        """Find all files that a pattern fits."""
         found = self.root.glob(pattern + "/*" if pattern.endswith("**") else pattern)  # '**' alone finds folders only
-        files = {x.relative_to(self.root).as_posix(): x for x in sorted(found) if x.is_file() and not self.ignores(x)}
-        new = {path: file for path, file in files.items() if "*" not in pattern or path not in tree}
+        return {x.relative_to(self.root).as_posix(): x for x in sorted(found) if x.is_file() and not self.ignores(x)}
+
+    def _find(self, pattern: str, tree: dict[str, Path], later: list[str]) -> dict[str, Path]:
+        """Find the files that a pattern of `adds` stands for, given the step before and the patterns of later steps."""
+        new = files = self._files(pattern)
+        if "*" in pattern:
+            length = pattern.index("*")  # of two patterns that fit a file, the longer beginning says more about it
+            narrower = [other for other in later if other[:length] == pattern[:length] and other.find("*") != length]
+            theirs = {path for other in narrower for path in self._files(other)}
+            new = {path: file for path, file in files.items() if path not in tree and path not in theirs}
         if new:
             return new
         raise StepError(f"a step adds {pattern!r}, which matches no file{' that no earlier step has' if files else ''}")

@@ -34,6 +34,17 @@ COMPILER_ERROR = re.compile(r"^(?:\S*/)?(openreg/\S+?):(\d+):\d+: (?:fatal )?err
 FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 
 
+def describe(site: Path, groups: dict[str, dict[str, str]]) -> None:
+    """Write what pip writes of a package: its name and its entry points.
+
+    Without it, PyTorch would find those of the package that the environment has installed, and load it with each step.
+    """
+    folder = site / "torch_openreg-0.dist-info"
+    write(folder / "METADATA", "Metadata-Version: 2.1\nName: torch_openreg\nVersion: 0\n")
+    lines = [line for group, points in groups.items() for line in (f"[{group}]", *map(" = ".join, points.items()))]
+    write(folder / "entry_points.txt", "\n".join([*lines, ""]))
+
+
 class Stop(Exception):
     """A step does not build, print or pass what it should; the text is the next thing to do."""
 
@@ -72,7 +83,7 @@ class Workshop:
     def installation(self) -> str:
         """Return the commands that install a tree that was handed out, also where nothing is installed yet."""
         project = tomllib.loads((self.root / "pyproject.toml").read_text())
-        needs = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+        needs = dict.fromkeys([*project["project"]["dependencies"], *project["build-system"]["requires"]])
         return f"pip install {shlex.join(needs)} && pip install --no-build-isolation ."
 
     def environment(self, site: Path | None = None) -> dict[str, str]:
@@ -94,6 +105,7 @@ class Workshop:
         if index < 0:  # no package, even if the environment has one installed
             absent = "raise ModuleNotFoundError(f'No module named {__name__!r}', name=__name__)\n"
             write(site / "torch_openreg.py", absent)
+            describe(site, {})
             return 0.0
         src = site.with_name("src")
         self.ladder.assemble(index, src)
@@ -117,6 +129,8 @@ class Workshop:
                 place = f"{src}/{error[1]}:{error[2]}: {error[3]}" if error else "see above"
                 index = next((i for i, tree in enumerate(self.ladder.trees) if file in tree), index)
                 raise Stop(f"mend {file} ({place}), explained in {self.chapter(index)}")
+        if (project := src / "pyproject.toml").is_file():
+            describe(site, tomllib.loads(project.read_text())["project"].get("entry-points", {}))
         return time.monotonic() - start
 
     def show(self, index: int, name: str, site: Path) -> None:

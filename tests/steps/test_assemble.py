@@ -56,6 +56,18 @@ def test_a_pattern_stands_for_what_no_earlier_step_has(toy: Toy) -> None:
     assert toy.ladder.trees[2].keys() == before
 
 
+@pytest.mark.parametrize("later", ["openreg/csrc/device/later/**", "openreg/csrc/device/later/deep.h"])
+def test_a_pattern_leaves_to_later_steps_what_they_add_more_precisely(toy: Toy, later: str) -> None:
+    toy.write("openreg/csrc/device/later/deep.h", "// Deep.\n")
+    toy.edit("steps/03-memory/step.toml", "adds = [", f'adds = ["{later}", ')
+    assert ["openreg/csrc/device/later/deep.h" in tree for tree in toy.ladder.trees] == [False, False, True]
+
+
+def test_a_pattern_leaves_nothing_to_a_wider_one(toy: Toy) -> None:
+    toy.edit("steps/03-memory/step.toml", '"openreg/csrc/memory/**"', '"openreg/**"')
+    assert GUARD_H in toy.ladder.trees[0]
+
+
 def test_a_pattern_that_finds_only_what_earlier_steps_have_is_refused(toy: Toy) -> None:
     toy.edit("steps/03-memory/step.toml", '"openreg/csrc/memory/**"', '"openreg/csrc/stream/*"')
     with pytest.raises(

@@ -116,8 +116,8 @@ def test_a_file_that_no_step_adds_is_found(toy: Toy) -> None:
 
 
 def test_a_file_that_two_steps_add_is_found(toy: Toy) -> None:
-    toy.edit("steps/03-memory/step.toml", "adds = [", 'adds = ["openreg/csrc/stream/stream.h", ')
-    assert faults(toy) == ["step 03-memory adds 'openreg/csrc/stream/stream.h', which an earlier step has"]
+    toy.edit("steps/03-memory/step.toml", "adds = [", 'adds = ["openreg/torch_openreg/stream.py", ')
+    assert faults(toy) == ["step 03-memory adds 'openreg/torch_openreg/stream.py', which an earlier step has"]
 
 
 def test_a_file_of_the_complete_tree_that_a_step_replaces_is_found(toy: Toy) -> None:
@@ -218,7 +218,7 @@ def test_the_tools_can_be_read_in_one_sitting() -> None:
     steps = REPOSITORY / "steps"
     # What assembles and checks, with all its comments and empty lines; and the code of that and of what runs the steps.
     assert sum(len((steps / f"{name}.py").read_text().splitlines()) for name in ("regions", "assemble", "check")) < 400
-    assert sum(code_lines(path) for path in steps.glob("*.py")) < 440
+    assert sum(code_lines(path) for path in steps.glob("*.py")) < 460
 
 
 def test_this_repository_is_sound() -> None:
