@@ -19,7 +19,7 @@ files = $(shell find $(addsuffix /.,$(1)) \( $(NOT_SOURCES) \) -prune -o \( -typ
 
 # Of C++ the folders, too: adding or removing a file changes the libraries.
 LIBRARIES := $(call files,openreg/driver openreg/kernels openreg/csrc openreg/bindings examples/isolated-device/device_fallback,f -o -type d)
-PACKAGE := $(call files,openreg/torch_openreg)
+PACKAGE := $(call files,openreg/torch_openreg) $(wildcard openreg/*.py)
 
 .PHONY: all
 all: $(STAMPS)/build  ## Set up, build, train a network on the device, build the guide
@@ -79,6 +79,10 @@ recording: .venv/ready  ## The picture of red → green on the start page, from 
 .PHONY: bench
 bench: $(STAMPS)/build  ## Measure, with the CPU beside it: a table, and build/bench.json
 	@$(PYTHON_HERE) bench/run.py
+
+.PHONY: wheel
+wheel: .venv/ready  ## What is handed to others, in dist: a source archive, and a wheel built from it
+	@$(PYTHON_HERE) tools/wheel.py
 
 .PHONY: lint
 lint: $(STAMPS)/build  ## ruff, clang-format, clang-tidy, zizmor, and our own rules

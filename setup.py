@@ -1,8 +1,8 @@
 """Builds the C++ side with CMake and Ninja and packs it with the Python package.
 
-PyTorch is no build requirement in pyproject.toml on purpose: the libraries must be built against the torch they will
-run with, the one that is installed. Hence ``pip install --no-build-isolation .`` (or ``-e .``). What CMAKE_ARGS in the
-environment holds is passed on to CMake.
+The libraries run with the version of PyTorch that they are built against. ``pip install --no-build-isolation .`` (or
+``-e .``) takes the one that is installed. Without that option pip installs PyTorch once more, to an environment that it
+makes for the build and then removes. What CMAKE_ARGS in the environment holds is passed on to CMake.
 """
 
 import os
@@ -72,17 +72,21 @@ class CMakeBuild(build_ext):
     """Configures, builds and installs the libraries into the package."""
 
     def run(self) -> None:
-        """Builds into build/cmake, which stays, so that the next build compiles only what has changed."""
+        """Builds into a folder of build, which stays, so that the next build compiles only what has changed."""
         if lacking := missing():
             stop(lacking)
-        build = ROOT / "build" / "cmake"
-        package = ROOT / "openreg" if self.inplace or self.editable_mode else Path(self.build_lib).resolve()
+        here = self.inplace or self.editable_mode
+        build = ROOT / "build" / ("cmake" if here else "cmake-wheel")
+        package = ROOT / "openreg" if here else Path(self.build_lib).resolve()
         configure = ["cmake", "-S", str(ROOT), "-B", str(build), f"-DPython_EXECUTABLE={sys.executable}"]
+        configure.append(f"-DOPENREG_WHEEL={'OFF' if here else 'ON'}")
         configure += shlex.split(os.environ.get("CMAKE_ARGS", ""))
         if shutil.which("ninja"):
             configure += ["-G", "Ninja"]
         subprocess.run(configure, check=True)
         subprocess.run(["cmake", "--build", str(build), *jobs()], check=True)
+        for stale in package.glob("torch_openreg/_C.*.so"):
+            stale.unlink()  # of two that fit, Python would load the one whose name says more
         install = ["cmake", "--install", str(build), "--component", "lib", "--prefix", str(package)]
         subprocess.run(install, check=True)
 
@@ -98,6 +102,7 @@ setup(
     ext_modules=[Extension("torch_openreg._C", sources=[])],
     cmdclass={"build_ext": CMakeBuild},
     packages=["torch_openreg", "torch_openreg.openreg"],
+    py_modules=[path.stem for path in sorted((ROOT / "openreg").glob("*.py"))],
     package_dir={"": "openreg"},
     package_data={"torch_openreg": ["py.typed", "*.pyi"]},
 )

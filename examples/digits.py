@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-import torch_openreg  # noqa: F401 (registers the device)
 from sklearn.datasets import load_digits
 from torch import nn
 from tqdm import tqdm

@@ -252,10 +252,10 @@ class Tree:
 
     def _copy_package(self) -> None:
         """The package as it is installed, with the changed files of Python. Real files: tests follow links home."""
-        for file in PACKAGE.rglob("*"):
+        for file in [*PACKAGE.rglob("*"), *PACKAGE.parent.glob("*.py")]:
             if file.is_dir() or "__pycache__" in file.parts:
                 continue
-            copy = self.site / "torch_openreg" / file.relative_to(PACKAGE)
+            copy = self.site / file.relative_to(PACKAGE.parent)
             copy.parent.mkdir(parents=True, exist_ok=True)
             changed = self.root / file.relative_to(ROOT)
             if changed.is_file():

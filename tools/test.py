@@ -46,6 +46,7 @@ LONG = [
     *(
         f"--ignore=tests/{file}.py"
         for file in (
+            "backend/test_autoload",
             "backend/test_composites",
             "backend/test_edge_values",
             "backend/test_minimal_set",
@@ -59,6 +60,7 @@ LONG = [
             "contract/test_porting",
             "steps/test_steps",
             "steps/test_toy_driver",
+            "steps/test_wheel",
         )
     ),
     *("-m", "not sanitizer"),
@@ -125,7 +127,8 @@ PARTS = [
             "--ignore=tests/contract/test_porting.py",
             "--ignore=tests/backend/test_device_fallback.py",
             "--ignore=tests/backend/test_missing_entries.py",
-            # They run on both drivers by themselves.
+            # They run on both drivers by themselves, or ask none.
+            "--ignore=tests/backend/test_autoload.py",
             "--ignore=tests/backend/test_digits.py",
             "--ignore=tests/backend/test_reset.py",
             "tests/backend",

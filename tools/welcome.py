@@ -15,7 +15,7 @@ def main() -> None:
 OpenReg is ready (torch {metadata.version("torch")}).
 
   the network   read {device:.1%} of the held-out digits on openreg, {cpu:.1%} on the CPU: examples/digits.py
-  the device    .venv/bin/python -c "import torch, torch_openreg; print(torch.arange(3, device='openreg'))"
+  the device    .venv/bin/python -c "import torch; print(torch.arange(3, device='openreg'))"
   the sources   openreg/ (the driver, the PyTorch side, the bindings, the Python package)
   the guide     {(ROOT / "build" / "guide" / "index.html").as_uri()}
 

@@ -12,7 +12,7 @@
 static int versionFits(void) {
   PyObject* torch = PyImport_ImportModule("torch");
   PyObject* version = torch == NULL ? NULL : PyObject_GetAttrString(torch, "__version__");
-  const char* text = version == NULL ? NULL : PyUnicode_AsUTF8(version);
+  const char* text = version == NULL ? NULL : PyUnicode_AsUTF8AndSize(version, NULL);
   // A build of a version has a name behind a plus sign: 2.13.0+cpu.
   const int fits = text != NULL && strcspn(text, "+") == strlen(TORCH_VERSION) &&
                    strncmp(text, TORCH_VERSION, strlen(TORCH_VERSION)) == 0;
@@ -28,7 +28,26 @@ static int versionFits(void) {
   return fits;
 }
 
+// LITERALINCLUDE START: PYTHON FITS
+// Returns whether this is the Python that the libraries were compiled for; if not, an ImportError is set. This file is
+// compiled for all versions, so it can say what is wrong where the other libraries could only crash.
+static int pythonFits(void) {
+  const int fits = Py_Version >> 16 == PY_VERSION_HEX >> 16; // major and minor
+  if (!fits) {
+    PyErr_Format(
+        PyExc_ImportError, "torch_openreg was built for Python %d.%d, but this is Python %d.%d", PY_MAJOR_VERSION,
+        PY_MINOR_VERSION, (int)(Py_Version >> 24), (int)(Py_Version >> 16 & 0xff));
+  }
+  return fits;
+}
+// LITERALINCLUDE END: PYTHON FITS
+
 PyMODINIT_FUNC PyInit__C(void) {
+  // LITERALINCLUDE START: PYTHON FIRST
+  if (!pythonFits()) {
+    return NULL;
+  }
+  // LITERALINCLUDE END: PYTHON FIRST
   if (!versionFits()) {
     return NULL;
   }

@@ -6,7 +6,14 @@ touches no device.
 
 import torch
 
-from . import _C, openreg
+# LITERALINCLUDE START: FIRST COME
+from ._taken import take_the_name
+
+# Before any library of ours is loaded: what they register cannot be taken back.
+take_the_name()
+# LITERALINCLUDE END: FIRST COME
+
+from . import _C, openreg  # noqa: E402
 
 # LITERALINCLUDE START: RENAME
 # The rename comes first: it fixes the name under which PyTorch looks for the module. It can be done once in a process.

@@ -517,7 +517,9 @@ def test_the_autograd_engine_counts_the_devices_once(program: ProgramFunction) -
 
 def test_another_version_of_pytorch_is_refused_before_anything_is_registered() -> None:
     code = """
-        import sys, torch
+        import os, sys
+        os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+        import torch
         for version in sys.argv[1:]:
             torch.__version__ = type(torch.__version__)(version)
             try:

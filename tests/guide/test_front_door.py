@@ -116,6 +116,7 @@ def test_a_workflow_that_is_wrong_is_found(tool, tmp_path: Path, old: str, new: 
 def test_the_workflows_run_what_the_repository_has() -> None:
     workflows = {path.name: path.read_text() for path in ROOT.glob(".github/workflows/*.yml")}
     assert "- run: .ci/run\n" in workflows["tests.yml"]
+    assert " make wheel\n" in workflows["wheel.yml"] and "path: dist\n" in workflows["wheel.yml"]
     assert "- run: make guide\n" in workflows["site.yml"] and "path: build/guide\n" in workflows["site.yml"]
     assert ".PHONY: guide\n" in (ROOT / "Makefile").read_text() and (ROOT / ".ci/run").stat().st_mode & 0o100
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
@@ -56,6 +57,12 @@ def test_all_that_is_missing_is_named_where_setuptools_is_old(tmp_path: Path, ar
     assert needs.endswith(", not 1.0.0")
     assert run.startswith("run: pip install 'setuptools>=77' 'cmake>=3.18' torch==")
     assert then == "then: pip install --no-build-isolation ."
+
+
+def test_a_build_in_an_environment_of_its_own_gets_the_pytorch_that_the_package_runs_with() -> None:
+    said = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    (wanted,) = (need for need in said["project"]["dependencies"] if need.startswith("torch"))
+    assert wanted in said["build-system"]["requires"]
 
 
 def test_who_asks_for_no_build_needs_no_pytorch(tmp_path: Path) -> None:
