@@ -21,6 +21,19 @@ files = $(shell find $(addsuffix /.,$(1)) \( $(NOT_SOURCES) \) -prune -o \( -typ
 LIBRARIES := $(call files,openreg/driver openreg/kernels openreg/csrc openreg/bindings examples/isolated-device/device_fallback,f -o -type d)
 PACKAGE := $(call files,openreg/torch_openreg) $(wildcard openreg/*.py)
 
+.venv/ready: pyproject.toml tools/setup.sh tools/environment.py
+	@sh tools/setup.sh
+	@touch $@
+
+# With TORCH=2.14.1, make does what it is asked for in a copy that is for this version of PyTorch.
+ifeq ($(origin TORCH),command line)
+GOALS := $(or $(MAKECMDGOALS),all)
+.PHONY: $(GOALS) other-torch
+$(GOALS): other-torch ;
+other-torch: .venv/ready
+	@$(PYTHON_HERE) tools/other_torch.py $(TORCH) $(GOALS) $(foreach it,PART N OUT RED DRIVER NAME,$(if $($(it)),$(it)="$($(it))"))
+else
+
 .PHONY: all
 all: $(STAMPS)/build  ## Set up, build, train a network on the device, build the guide
 	@$(MAKE) -s -j2 $(STAMPS)/digits $(STAMPS)/guide # the guide is built by one processor
@@ -33,7 +46,7 @@ setup: .venv/ready  ## Install what is missing, and make .venv
 build: $(STAMPS)/build  ## Build the libraries and install the package into .venv
 
 .PHONY: test
-test: $(STAMPS)/build  ## Everything the tests hold; PART="backend steps" runs only these
+test: $(STAMPS)/build  ## Everything the tests hold; PART="backend steps" runs only these; TORCH=2.14.1 with that PyTorch
 	@$(PYTHON_HERE) tools/test.py $(PART)
 
 .PHONY: test-all
@@ -101,10 +114,6 @@ clean:  ## Remove what was built; .venv stays
 help:  ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-.venv/ready: pyproject.toml tools/setup.sh tools/environment.py
-	@sh tools/setup.sh
-	@touch $@
-
 $(STAMPS)/build: .venv/ready CMakeLists.txt setup.py pyproject.toml tools/build.py $(LIBRARIES)
 	@$(PYTHON_HERE) tools/build.py
 	@mkdir -p $(@D) && touch $@
@@ -117,3 +126,5 @@ $(STAMPS)/guide: $(STAMPS)/build $(PACKAGE) $(call files,docs steps tests exampl
 	@echo 'guide: building the pages'
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PYTHON_HERE) -m sphinx -q -W --keep-going -n -b html docs build/guide
 	@touch $@
+
+endif

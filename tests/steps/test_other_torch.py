@@ -1,0 +1,55 @@
+"""The copy of the repository for another version of PyTorch (make test TORCH=2.14.1)."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from .conftest import REPOSITORY
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """tools/other_torch.py, which finds its neighbours as if it were run."""
+    monkeypatch.syspath_prepend(str(REPOSITORY / "tools"))
+    monkeypatch.delitem(sys.modules, "files", raising=False)
+    spec = importlib.util.spec_from_file_location("tools_other_torch", REPOSITORY / "tools" / "other_torch.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def repository(root: Path, **files: str) -> list[Path]:
+    """Writes a small repository and returns its files."""
+    for name, text in files.items():
+        (root / name.replace("_", ".")).write_text(text)
+    return sorted(path for path in root.iterdir() if path.is_file())
+
+
+def test_the_copy_has_all_files_and_the_other_version(tool: ModuleType, tmp_path: Path) -> None:
+    project = 'requires = ["cmake", "torch==2.13.0"]\ndependencies = ["torch==2.13.0", "numpy==1.0"]\n'
+    folder = tool.copy("2.14.1", tmp_path, repository(tmp_path, pyproject_toml=project, run_sh="torch==2.13.0\n"))
+    assert (folder / "pyproject.toml").read_text() == project.replace("2.13.0", "2.14.1")
+    assert (folder / "run.sh").read_text() == "torch==2.13.0\n"
+    assert folder == tmp_path / "build" / "torch" / "2.14.1"
+
+
+def test_a_copy_that_is_made_again_touches_what_has_changed_only(tool: ModuleType, tmp_path: Path) -> None:
+    folder = tool.copy("2.14.1", tmp_path, repository(tmp_path, a_txt="a", b_txt="b", c_txt="c"))
+    (folder / "built.so").write_text("stays")
+    times = {name: (folder / name).stat().st_mtime_ns for name in ("a.txt", "b.txt", "built.so")}
+    (tmp_path / "c.txt").unlink()
+    tool.copy("2.14.1", tmp_path, repository(tmp_path, b_txt="other"))
+    assert (folder / "b.txt").read_text() == "other" and not (folder / "c.txt").exists()
+    assert times["a.txt"] == (folder / "a.txt").stat().st_mtime_ns
+    assert times["built.so"] == (folder / "built.so").stat().st_mtime_ns
+
+
+def test_the_pin_is_found_in_the_real_project(tool: ModuleType) -> None:
+    found = tool.PIN.findall((REPOSITORY / "pyproject.toml").read_text())
+    assert len(found) == 2 and len(set(found)) == 1, "the build's and the package's"
