@@ -4,7 +4,6 @@
 #include <Python.h>
 #include <dlfcn.h>
 #include <string.h>
-#include <torch/version.h>
 
 // LITERALINCLUDE START: VERSION FIRST
 // Returns whether the installed PyTorch is the one that this was compiled for; if not, an ImportError is set. Between
@@ -14,14 +13,14 @@ static int versionFits(void) {
   PyObject* version = torch == NULL ? NULL : PyObject_GetAttrString(torch, "__version__");
   const char* text = version == NULL ? NULL : PyUnicode_AsUTF8AndSize(version, NULL);
   // A build of a version has a name behind a plus sign: 2.13.0+cpu.
-  const int fits = text != NULL && strcspn(text, "+") == strlen(TORCH_VERSION) &&
-                   strncmp(text, TORCH_VERSION, strlen(TORCH_VERSION)) == 0;
+  const int fits = text != NULL && strcspn(text, "+") == strlen(BUILT_FOR_TORCH) &&
+                   strncmp(text, BUILT_FOR_TORCH, strlen(BUILT_FOR_TORCH)) == 0;
   if (text != NULL && !fits) {
     PyErr_Format(
         PyExc_ImportError,
         "torch_openreg was built against torch %s, but torch %s is installed; "
         "rebuild it with: pip install --no-build-isolation .",
-        TORCH_VERSION, text);
+        BUILT_FOR_TORCH, text);
   }
   Py_XDECREF(version);
   Py_XDECREF(torch);

@@ -12,7 +12,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import torch
 
 from .conftest import SITE, TESTS, child_environment
 
@@ -213,10 +212,9 @@ def test_libraries_for_another_python_are_refused_with_both_versions(tmp_path: P
         "#include <Python.h>\n#undef PY_VERSION_HEX\n#undef PY_MINOR_VERSION\n"
         "#define PY_VERSION_HEX 0x036300f0\n#define PY_MINOR_VERSION 99\n"
     )
-    theirs = Path(torch.__file__).parent / "include"
-    folders = [sysconfig.get_path("include"), theirs, theirs / "torch" / "csrc" / "api" / "include"]
-    includes = [f"-I{folder}" for folder in folders]
-    compiler = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-DPy_LIMITED_API=0x030b0000", *includes]
+    includes = [f"-I{sysconfig.get_path('include')}"]
+    macros = ["-DPy_LIMITED_API=0x030b0000", '-DBUILT_FOR_TORCH="2.0"']
+    compiler = [os.environ.get("CC", "cc"), "-shared", "-fPIC", *macros, *includes]
     module = tmp_path / "_C.abi3.so"
     subprocess.run([*compiler, "-include", str(tmp_path / "later.h"), str(stub), "-o", str(module), "-ldl"], check=True)
     done = run(tmp_path, "import _C")
