@@ -264,9 +264,9 @@ def test_a_program_may_turn_either_way_off(device: str) -> None:
         assert choice(x, x, x) == MATH
     with sdpa_kernel(SDPBackend.OVERRIDEABLE):
         assert choice(x, x, x) == FUSED
-        assert choice(x[0], x[0], x[0]) == ERROR
+        assert choice(x, x, x, dropout_p=1.0) == ERROR
         with pytest.raises(RuntimeError, match="No viable backend for scaled_dot_product_attention was found"):
-            attention(x[0], x[0], x[0])
+            attention(x, x, x, dropout_p=1.0)
 
 
 def test_a_mask_that_learns_has_a_gradient(device: str) -> None:

@@ -123,8 +123,11 @@ def test_numbers_of_python_and_of_the_cpu_join_tensors_of_the_device(device: str
         same(lambda t, number=number: t * number, device, x)
         same(lambda t, number=number: number + t, device, x)
         scalar = torch.tensor(number)
-        close(on(device, x) * scalar, x * scalar)
-        close(scalar * on(device, x[:0]), scalar * x[:0])
+        same(lambda t, scalar=scalar: t * scalar, device, x)
+        # Since 2.14 the last is a product of a type of its own, bcomplex32, which neither computes; of nothing, the CPU
+        # refuses it, too.
+        if not (dtype == torch.bfloat16 and scalar.is_complex()):
+            close(scalar * on(device, x[:0]), scalar * x[:0])
 
 
 def test_a_number_too_large_for_a_narrow_type_wraps_before_it_is_compared(device: str) -> None:
