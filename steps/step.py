@@ -3,9 +3,9 @@
     python steps/step.py 03 [--red] [--record] [--out DIR]          (make step N=03, RED=1, OUT=DIR)
     python steps/step.py all [--record]                             (make steps)
 
-In build/steps/NN are src, the assembled tree, and site, to which the step is installed. A
-recorded output (before.txt, after.txt) begins with the command that makes it and is written by `--record` only. Of a
-traceback it has the last error, up to its first empty line; of an absolute path the last part.
+In build/steps/NN are src, the assembled tree, and site, to which the step is installed. A recorded output (before.txt,
+after.txt) begins with the command that makes it. Of a traceback it has the last error, up to its first empty line; of
+an absolute path the last part. It is written by `--record` only, and recorded_with.txt with it: PyTorch's version.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 from assemble import ROOT, Ladder, StepError, write
@@ -83,7 +84,8 @@ class Workshop:
     def installation(self) -> str:
         """Return the commands that install a tree that was handed out, also where nothing is installed yet."""
         project = tomllib.loads((self.root / "pyproject.toml").read_text())
-        needs = dict.fromkeys([*project["project"]["dependencies"], *project["build-system"]["requires"]])
+        build = [need for need in project["build-system"]["requires"] if not need.startswith("torch")]
+        needs = [*project["dependency-groups"]["run"], *build]  # PyTorch in one version, not in all that are possible
         return f"pip install {shlex.join(needs)} && pip install --no-build-isolation ."
 
     def environment(self, site: Path | None = None) -> dict[str, str]:
@@ -135,8 +137,13 @@ class Workshop:
 
     def show(self, index: int, name: str, site: Path) -> None:
         """Run a step's program and compare what it prints with the recorded file `name`, or record it."""
-        file = self.ladder.steps[index].folder / name
+        file, here = self.ladder.steps[index].folder / name, version("torch").partition("+")[0]
         recorded = file.read_text() if file.is_file() else "$ python demo.py\n"
+        recorded_with = self.root / "steps" / "recorded_with.txt"
+        if self.record:
+            write(recorded_with, f"{here}\n")
+        elif recorded_with.is_file():  # what is printed with another PyTorch differs in its version only
+            recorded = recorded.replace(f"torch {recorded_with.read_text().strip()}", f"torch {here}")
         command = recorded.partition("\n")[0]
         code, output = self.run(command.removeprefix("$ "), file.parent, site)
         print(printed := f"{command}\n{tidy(output)}")

@@ -93,6 +93,15 @@ def test_a_transcript_shows_the_command_and_its_state(project: Project) -> None:
     assert _code(page).startswith("$ python demo.py\nRuntimeError: it  failed")
 
 
+def test_a_transcript_of_python_says_with_which_pytorch_it_was_recorded(project: Project) -> None:
+    project.write("steps/recorded_with.txt", "2.99.1\n")
+    project.write("tests/table.txt", "$ make contract\nall\n")
+    both = "```{transcript} steps/02-second/before.txt\n```\n\n```{transcript} tests/table.txt\n```\n"
+    page = project.build(both).page()
+    titles = re.findall(r'class="transcript-title">(.*?)</p>', page)
+    assert [re.sub(r"<[^>]*>", "", title) for title in titles] == ["On the step before · PyTorch 2.99.1", "Recorded"]
+
+
 def test_a_transcript_may_have_a_title_of_its_own(project: Project) -> None:
     page = project.build("```{transcript} steps/02-second/before.txt\n:title: On `plain` PyTorch\n```\n").page()
     assert re.search(r'class="transcript-title">On <code[^>]*><span[^>]*>plain</span></code> PyTorch', page)

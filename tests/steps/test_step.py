@@ -1,12 +1,14 @@
 """`make step` and `make steps`: what they print, and what they say to do next."""
 
+import contextlib
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 from step import Stop, Workshop, difference, tidy
 
-from .conftest import Toy
+from .conftest import REPOSITORY, Toy
 
 TRACEBACK = """\
 hello
@@ -161,6 +163,24 @@ def test_a_wrong_transcript_is_found(toy: Toy, name: str, capsys: pytest.Capture
     assert "+++ printed" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("said", "fits"), [("torch 1.2.3 of 3 devices", True), ("torch 1.2.3 of 4 devices", False)])
+def test_with_another_pytorch_a_transcript_may_differ_in_its_version_only(toy: Toy, said: str, fits: bool) -> None:
+    here = version("torch").partition("+")[0]
+    toy.write("steps/recorded_with.txt", "1.2.3\n")
+    toy.write("steps/01-device/after.txt", f"$ python demo.py\n{said}\n")
+    toy.write("steps/01-device/demo.py", f"print('torch {here} of 3 devices')\n")
+    shop = Workshop(toy.root)
+    shop.build(0)
+    with contextlib.nullcontext() if fits else pytest.raises(Stop, match=r"which does not print after\.txt"):
+        shop.show(0, "after.txt", shop.site(0))
+
+
+def test_the_version_that_transcripts_were_recorded_with_is_the_one_that_they_show() -> None:
+    recorded_with = (REPOSITORY / "steps" / "recorded_with.txt").read_text().strip()
+    shown = (REPOSITORY / "steps" / "01-device" / "after.txt").read_text()
+    assert f"\nbuilt for torch {recorded_with}\n" in shown
+
+
 def test_a_program_that_does_not_fail_on_the_step_before_is_found(toy: Toy) -> None:
     toy.edit("openreg/torch_openreg/__init__.py", "from .stream import stream\n", "def stream():\n    return 1\n")
     with pytest.raises(Stop, match=r"which does not print before.txt"):
@@ -190,6 +210,7 @@ def test_outputs_are_recorded_from_runs(toy: Toy) -> None:
     code, lines = make(toy, "all", "--record")
     assert code == 0, lines
     assert {path: path.read_text() for path in toy.root.glob("steps/*/[ab]*.txt")} == recorded
+    assert toy.read("steps/recorded_with.txt") == version("torch").partition("+")[0] + "\n"
 
 
 def test_a_recorded_command_is_kept(toy: Toy) -> None:

@@ -47,7 +47,15 @@ class Transcript(SphinxDirective):
         self.set_source_info(block)
         title, messages = self.parse_inline(self.options.get("title", _STATES[state]))
         heading = nodes.paragraph("", "", *title, classes=["transcript-title"])
+        if text.startswith("$ python ") and (version := self.recorded_with()):
+            heading += nodes.inline("", f" · PyTorch {version}", classes=["transcript-version"])
         return [nodes.container("", heading, block, classes=["transcript", state]), *messages]
+
+    def recorded_with(self) -> str:
+        """The version of PyTorch with which outputs were recorded, or nothing where no file says so."""
+        file = repository(self.env).root / "steps" / "recorded_with.txt"
+        self.env.note_dependency(str(file))
+        return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
 
 
 def setup(app: Sphinx) -> None:
