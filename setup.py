@@ -6,6 +6,7 @@ makes for the build and then removes. What CMAKE_ARGS in the environment holds i
 """
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -19,15 +20,12 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
-
-
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-NEEDS = [*PROJECT["build-system"]["requires"], *PROJECT["project"]["dependencies"]]
 
 
 def need(package: str) -> str:
-    """What pyproject.toml says of a package: "setuptools>=77"."""
-    return next(item for item in NEEDS if item.startswith(package))
+    """What the build needs of a package, as pyproject.toml says: "setuptools>=77"."""
+    return next(item for item in PROJECT["build-system"]["requires"] if item.startswith(package))
 
 
 def installed(package: str) -> str:
@@ -49,14 +47,40 @@ def missing() -> list[str]:
     found = [f"{need('setuptools')}, not {installed('setuptools')}"] if setuptools_is_old() else []
     if shutil.which("cmake") is None:
         found.append(f"{need('cmake')}, not none")
-    if need("torch==") != f"torch=={installed('torch')}":
-        found.append(f"{need('torch==')}, not {installed('torch')}")
+    if not fits(need("torch"), installed("torch")):
+        found.append(f"{need('torch')}, not {installed('torch')}")
     return found
+
+
+# LITERALINCLUDE START: RANGE
+def numbers(version: str) -> list[int]:
+    """The release of a version, for comparing: [2, 14, 1], also of 2.14.1.dev20261123."""
+    return [int(number) for number in re.findall(r"\d+", re.match(r"[\d.]*", version)[0])]
+
+
+def fits(wanted: str, version: str) -> bool:
+    """Whether a version is one of "torch>=2.13,<2.15", or is the one of "torch==2.14.1"."""
+    if "==" in wanted:
+        return wanted.partition("==")[2] == version
+    first, end = (numbers(limit) for limit in re.findall(r"[>=<]+([\d.]+)", wanted))
+    return first <= numbers(version) < end
+
+
+def dependencies() -> list[str]:
+    """What the package runs with: the PyTorch that it is built for, and no other. The sources run with all of them."""
+    for_torch = f"torch=={installed('torch')}"
+    if "sdist" in sys.argv or installed("torch") == "none":
+        for_torch = need("torch")
+    others = [item for item in PROJECT["dependency-groups"]["run"] if not item.startswith("torch==")]
+    return [for_torch, *others]
+
+
+# LITERALINCLUDE END: RANGE
 
 
 def stop(lacking: list[str]) -> NoReturn:
     """Ends with a sentence that says what to do."""
-    packages = " ".join(shlex.quote(item.partition(",")[0]) for item in lacking)
+    packages = " ".join(shlex.quote(item.partition(", not ")[0]) for item in lacking)
     raise SystemExit(
         f"setup.py: the build needs {'; '.join(lacking)}\n"
         f"run: pip install {packages}\nthen: pip install --no-build-isolation ."
@@ -101,6 +125,7 @@ if setuptools_is_old():
 setup(
     ext_modules=[Extension("torch_openreg._C", sources=[])],
     cmdclass={"build_ext": CMakeBuild},
+    install_requires=dependencies(),
     packages=["torch_openreg", "torch_openreg.openreg"],
     py_modules=[path.stem for path in sorted((ROOT / "openreg").glob("*.py"))],
     package_dir={"": "openreg"},

@@ -19,8 +19,8 @@ INSTALLED = VENV / "installed.json"  # what was installed here, by which Python,
 
 def requirements() -> list[str]:
     """Returns PyTorch in the one version that the project names, and the tools."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    return [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    return [*groups["run"], *groups["dev"]]
 
 
 def works() -> bool:

@@ -2,8 +2,8 @@
 
     python tools/other_torch.py 2.14.1 test PART=backend        (make test PART=backend TORCH=2.14.1)
 
-The copy is in build/torch/VERSION, and differs from the repository in one thing: the version of PyTorch that
-pyproject.toml names. Each time it gets what has changed; what is installed and built there stays.
+The copy is in build/torch/VERSION, and differs from the repository in one thing: where pyproject.toml names PyTorch, it
+names this version alone. Each time it gets what has changed; what is installed and built there stays.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from files import ROOT, all_files
 
-PIN = re.compile(r"(?<=\btorch==)[\w.+]+")
+NAMED = re.compile(r"(?<=\"torch)[<>=][^\"]*")  # torch>=2.13,<2.15, which the build takes, and torch==2.13.0
 LISTED = "build/copied.txt"  # in the copy: what was copied, to know what has gone
 
 
@@ -36,7 +36,7 @@ def copy(version: str, root: Path, files: list[Path]) -> Path:
     for name, file in zip(names, files, strict=True):
         data = file.read_bytes()
         if name == "pyproject.toml":
-            data = PIN.sub(version, data.decode()).encode()
+            data = NAMED.sub(f"=={version}", data.decode()).encode()
         write(folder / name, data, file.stat().st_mode)
     write(listed, "\n".join(names).encode(), 0o644)
     return folder

@@ -45,11 +45,14 @@ def commands() -> str:
 
 def needs() -> str:
     """Returns what the project needs and is built for, in one line."""
-    project = read("pyproject.toml")["project"]
-    torch = next(need.partition("==")[2] for need in project["dependencies"] if need.startswith("torch=="))
-    python, disk = project["requires-python"].removeprefix(">="), read("docs/times.toml")["disk"]
+    project = read("pyproject.toml")
+    wanted = next(need for need in project["build-system"]["requires"] if need.startswith("torch"))
+    here = next(need.partition("==")[2] for need in project["dependency-groups"]["run"] if need.startswith("torch=="))
+    first, end = (int(minor) for minor in re.findall(r"2\.(\d+)", wanted))
+    python, disk = project["project"]["requires-python"].removeprefix(">="), read("docs/times.toml")["disk"]
     return (
-        f"PyTorch {torch} from pip, Python {python} or newer, g++ 12 or newer, Linux on x86-64 or ARM, "
+        f"PyTorch 2.{first} to 2.{end - 1} from pip (`make` installs {here}), "
+        f"Python {python} or newer, g++ 12 or newer, Linux on x86-64 or ARM, "
         f"{disk} GB of disk.\n"
         "The times below are those of two cores, in a fresh clone, with PyTorch's CPU build from a near mirror.\n"
     )

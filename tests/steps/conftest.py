@@ -17,7 +17,7 @@ from workers import locked, run_folder  # noqa: E402
 
 FILES = {
     "LICENSE": "Do what you like.\n",
-    "pyproject.toml": '[build-system]\nrequires = ["toymaker>=7"]\n[project]\ndependencies = ["thing==1.0"]\n',
+    "pyproject.toml": '[build-system]\nrequires = ["toymaker>=7"]\n[dependency-groups]\nrun = ["thing==1.0"]\n',
     "CMakeLists.txt": """\
 # Builds the toy.
 cmake_minimum_required(VERSION 3.18)

@@ -218,7 +218,7 @@ def test_the_tools_can_be_read_in_one_sitting() -> None:
     steps = REPOSITORY / "steps"
     # What assembles and checks, with all its comments and empty lines; and the code of that and of what runs the steps.
     assert sum(len((steps / f"{name}.py").read_text().splitlines()) for name in ("regions", "assemble", "check")) < 400
-    assert sum(code_lines(path) for path in steps.glob("*.py")) < 460
+    assert sum(code_lines(path) for path in steps.glob("*.py")) < 470
 
 
 def test_this_repository_is_sound() -> None:

@@ -12,6 +12,7 @@ import tarfile
 import tomllib
 import venv
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
@@ -22,7 +23,8 @@ from abi3info.models import PyVersion, Symbol
 from .conftest import REPOSITORY, locked, run_folder
 
 pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("wheel")]
-PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+OTHERS = [need for need in PROJECT["dependency-groups"]["run"] if not need.startswith("torch==")]
 MOST = 8e6  # bytes of the wheel; three times that are unpacked
 LIB = "torch_openreg/lib"
 # What the wheel may ask of others: PyTorch's libraries, which are there before ours, and those of each Linux.
@@ -107,14 +109,24 @@ def test_the_same_sources_make_the_same_archive_and_the_same_wheel_in_another_fo
     assert other.read_bytes() == wheel.read_bytes()
 
 
+def test_the_archive_runs_with_each_pytorch_that_it_can_be_built_for(made: tuple[Path, Path]) -> None:
+    with tarfile.open(made[0]) as archive:
+        (info,) = (name for name in archive.getnames() if name.count("/") == 1 and name.endswith("/PKG-INFO"))
+        said = archive.extractfile(info).read().decode()
+    (taken,) = (need for need in PROJECT["build-system"]["requires"] if need.startswith("torch"))
+    (needed,) = re.findall(r"^Requires-Dist: (torch\b.*)$", said, re.MULTILINE)
+    assert "\nDynamic: requires-dist\n" in said.lower().replace("dynamic", "Dynamic")
+    assert sorted(re.findall(r"[<>=]+[\d.]+", needed)) == sorted(re.findall(r"[<>=]+[\d.]+", taken))
+
+
 # ----------------------------------------------------------------------------------------------------------- the wheel
 
 
 def test_the_name_says_which_python_and_which_linux_it_is_for(made: tuple[Path, Path]) -> None:
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     machine = os.uname().machine
-    version = PROJECT["version"]
-    assert re.fullmatch(rf"torch_openreg-{version}-{python}-{python}-manylinux_2_\d+_{machine}\.whl", made[1].name)
+    release = PROJECT["project"]["version"]
+    assert re.fullmatch(rf"torch_openreg-{release}-{python}-{python}-manylinux_2_\d+_{machine}\.whl", made[1].name)
 
 
 def test_it_is_small_enough_to_be_handed_around(made: tuple[Path, Path]) -> None:
@@ -124,7 +136,7 @@ def test_it_is_small_enough_to_be_handed_around(made: tuple[Path, Path]) -> None
 def test_it_says_what_it_needs_and_how_pytorch_finds_it(installed: Path) -> None:
     (info,) = installed.glob("torch_openreg-*.dist-info")
     needs = re.findall(r"^Requires-Dist: (.*)$", (info / "METADATA").read_text(), re.MULTILINE)
-    assert needs == PROJECT["dependencies"]
+    assert needs == [f"torch=={version('torch').partition('+')[0]}", *OTHERS]
     assert (info / "entry_points.txt").read_text().split("\n")[:2] == [
         "[torch.backends]",
         "torch_openreg = torch_openreg_autoload:load",
