@@ -8,16 +8,13 @@ c10::DeviceCapability Guard::getDeviceCapability(c10::Device device) const {
   (void)resolveIndex(device); // a device that is not there has no capabilities
   c10::DeviceCapability capability;
   auto& types = capability.capability_data.supported_scalar_types;
-  // A default-made one claims every type that PyTorch has ever had. Memory is bytes, so nearly all can be stored and
-  // copied, whether or not an operator computes in them. What can't: quantised types, whose tensors have a dispatch key
-  // of their own, and integers of less than eight bits, which PyTorch itself doesn't copy.
-  capability.capability_data.capability_bits = 0;
-#define OPENREG_STORES(_, name) types.has_##name = 1;
-  AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(OPENREG_STORES)
-#undef OPENREG_STORES
-  types.has_UInt16 = types.has_UInt32 = types.has_UInt64 = 1;
-  types.has_Bits1x8 = types.has_Bits2x4 = types.has_Bits4x2 = types.has_Bits8 = types.has_Bits16 = 1;
-  types.has_Float4_e2m1fn_x2 = 1;
+  // A default-made one claims every type that PyTorch has. Memory is bytes, so nearly all can be stored and copied,
+  // whether or not an operator computes in them. What can't: quantised types, whose tensors have a dispatch key of
+  // their own, and integers of less than eight bits, which PyTorch itself doesn't copy.
+  types.has_QInt8 = types.has_QUInt8 = types.has_QInt32 = types.has_QUInt4x2 = types.has_QUInt2x4 = 0;
+  types.has_Int1 = types.has_Int2 = types.has_Int3 = types.has_Int4 = types.has_Int5 = types.has_Int6 = 0;
+  types.has_UInt1 = types.has_UInt2 = types.has_UInt3 = types.has_UInt4 = types.has_UInt5 = types.has_UInt6 = 0;
+  types.has_Int7 = types.has_UInt7 = 0;
   return capability;
 }
 // LITERALINCLUDE END: GUARD CAPABILITY
