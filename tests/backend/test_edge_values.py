@@ -6,22 +6,20 @@ with ``--all-samples`` (make test-all) each number in each layout in several sam
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
 
 from .edge_values import compare_edges
+from .expected import rows_of
 from .workers import Result, RunEntriesFunction
 
-HERE = Path(__file__).resolve().parent
-EXPECTED = tomllib.loads((HERE / "edge_values_expected.toml").read_text())["difference"]
+EXPECTED = rows_of("edge_values")
 # Entries that test_opinfo.py expects to fail, with any numbers.
-OTHERS = tomllib.loads((HERE / "opinfo_expected.toml").read_text())
+OTHERS = rows_of("opinfo")
 SECONDS_PER_ENTRY = 300
 
 # One process of pytest-xdist: the tests share one run of all entries.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from .expected import rows_of
 from .workers import Result, RunEntriesFunction
 
-HERE = Path(__file__).resolve().parent
-EXPECTED = tomllib.loads((HERE / "native_calls_expected.toml").read_text())
+EXPECTED = rows_of("native_calls")
 SECONDS_PER_ENTRY = 300
 # How a call may go: as the CPU's, in numbers or in that it raises. One that the CPU refuses may compute what comes of a
 # conversion, as operators do whose kernels load each operand in its own type.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from .expected import rows_of
 from .workers import Result, RunEntriesFunction
 
-HERE = Path(__file__).resolve().parent
-EXPECTED = tomllib.loads((HERE / "operator_errors_expected.toml").read_text())
+EXPECTED = rows_of("operator_errors")
 
 # One process of pytest-xdist: the tests share one run of all entries.
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("operator_errors")]

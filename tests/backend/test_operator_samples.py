@@ -5,18 +5,16 @@ A few samples and one data type of each class; with ``--all-samples`` (make test
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from .expected import rows_of
 from .workers import Result, RunEntriesFunction
 
-HERE = Path(__file__).resolve().parent
-EXPECTED = tomllib.loads((HERE / "operator_samples_expected.toml").read_text())
+EXPECTED = rows_of("operator_samples")
 # Entries that test_opinfo.py expects to fail, in any data type.
-OTHERS = tomllib.loads((HERE / "opinfo_expected.toml").read_text())
+OTHERS = rows_of("opinfo")
 SECONDS_PER_ENTRY = 300
 
 # One process of pytest-xdist: the tests share one run of all entries.

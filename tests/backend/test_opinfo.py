@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from .expected import rows_of
 from .workers import WORKERS, Result, RunEntriesFunction, Worker, entries_remembered, run_all
 
-HERE = Path(__file__).resolve().parent
-EXPECTED = tomllib.loads((HERE / "opinfo_expected.toml").read_text())
+EXPECTED = rows_of("opinfo")
 OUTCOMES = {"equal", "different", "raises", "unusable", "crash"}
 
 # One process of pytest-xdist: the tests share one run of all entries.

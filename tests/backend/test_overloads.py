@@ -6,7 +6,6 @@ Equal results, arguments, views and gradients; or an error where the CPU has one
 
 from __future__ import annotations
 
-import tomllib
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -15,10 +14,11 @@ import pytest
 import torch
 import torch_openreg  # noqa: F401
 
+from .expected import rows_of
 from .workers import Result, RunEntriesFunction, Worker
 
 HERE = Path(__file__).resolve().parent
-EXPECTED = tomllib.loads((HERE / "overloads_expected.toml").read_text())
+EXPECTED = rows_of("overloads")
 SECONDS_PER_ENTRY = 120
 # equal: as on the CPU; refused: as by the CPU; ours: the CPU has no such operator, or dies of it, and openreg has it.
 FINE = {"equal", "refused", "ours"}
