@@ -50,7 +50,8 @@ def _name(path: Path) -> str:
 def _problems(fence: Fence) -> list[str]:
     """What is wrong with one fence."""
     found = []
-    recorded = fence.kind == "include" and fence.argument.startswith("../../tests/recorded/")
+    places = ("../../tests/recorded/", "../../examples/code-generation/generated/")
+    recorded = fence.kind == "include" and fence.argument.startswith(places)
     if fence.kind in BANNED_DIRECTIVES and not recorded:
         found.append(f"{fence.kind} is banned: code is shown by region, pyobject or wholefile")
     if used := LINE_NUMBERS & fence.options.keys():

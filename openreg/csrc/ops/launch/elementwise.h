@@ -21,7 +21,7 @@ namespace openreg {
  * @param parameters The functor's fields, in their order.
  * @throws c10::NotImplementedError if the operator does not have the type.
  */
-void launchElementwise(
+C10_EXPORT void launchElementwise(
     const KernelFamily& family,
     const at::TensorIteratorBase& iter,
     c10::ScalarType type,

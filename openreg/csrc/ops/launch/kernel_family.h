@@ -16,7 +16,7 @@ namespace openreg {
  * Which of them exist is the driver's knowledge and stands nowhere else: a type that an operator does not have is a
  * kernel that is not found, and becomes the error that the CPU gives. Any thread.
  */
-class KernelFamily {
+class C10_EXPORT KernelFamily {
  public:
   /** @param name Name of the operator, as it stands in front of the dot; must live as long as the object. */
   constexpr explicit KernelFamily(const char* name) : name_(name) {}

@@ -14,7 +14,7 @@ using OptionalTensor = std::optional<at::Tensor>;
 
 // LITERALINCLUDE START: STRUCTURED OUTPUT
 /** @brief A new tensor on the current device. @param strides Empty: as the options' memory format says. */
-at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
+C10_EXPORT at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 
 /**
  * @brief Makes a given output fit: resizes it, with PyTorch's warning if it was not empty.
@@ -27,7 +27,7 @@ C10_EXPORT void resizeOutput(
 at::Tensor& copyResult(const at::Tensor& result, at::Tensor& output);
 
 /** @brief Checks that a result fits the tensor that is changed in place. @throws c10::Error if it does not. */
-void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
+C10_EXPORT void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
 
 /** @brief An input as it is before `output` is written: a copy if they share memory, as after `sort(x, out=(x, i))`. */
 at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input);
