@@ -56,6 +56,8 @@ python_use_unqualified_type_names = True
 openreg_beside = [
     "guide/drivers",
     "guide/isolated-device",
+    "guide/code-generation",
+    "guide/replacing-operators",
 ]  # chapters beside the ladder: neither previous nor next of one
 
 # -- code --------------------------------------------------------------------------------------------------------------
