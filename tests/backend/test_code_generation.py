@@ -126,6 +126,22 @@ def test_a_file_that_differs_is_named_and_left_alone(example: Path, generate) ->
     assert (example / "generated" / "operators.h").read_text() == "mine"
 
 
+def test_each_gradient_depends_on_the_wish_for_its_own(example: Path, generate) -> None:
+    """Edges count tensors only, wherever they stand among the arguments."""
+    text = (example / "operators.toml").read_text()
+    line = text.replace("Tensor guess, Tensor target, float delta=1.0", "Tensor guess, float delta, Tensor target")
+    (example / "operators.toml").write_text(line)
+    assert generate(example) is None
+    written = " ".join((example / "generated" / "gradients.cpp").read_text().split())
+    for name, edge in {
+        "gate_backward_a": 0,
+        "gate_backward_b": 1,
+        "huber_backward_guess": 0,
+        "huber_backward_target": 1,
+    }.items():
+        assert f"ctx->needs_input_grad({edge}) ? {name}(" in written
+
+
 def test_the_generator_can_be_read_in_one_sitting() -> None:
     assert len((EXAMPLE / "generate.py").read_text().splitlines()) < 250
     assert len((EXAMPLE / "operator_list.py").read_text().splitlines()) <= 150
