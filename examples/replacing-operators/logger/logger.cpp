@@ -1,6 +1,7 @@
 // A boxed kernel that sees every operator: it prints what is called, and lets the call go on.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/ScopeExit.h>
 #include <torch/library.h>
 
 #include <iostream>
@@ -12,14 +13,11 @@ namespace {
 constexpr auto kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 thread_local int depth = 0; // operators that call operators
-struct Deeper {             // an operator may throw
-  Deeper() { ++depth; }
-  ~Deeper() { --depth; }
-};
 
 void log(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   std::cout << std::string(2 * depth, ' ') << op.operator_name() << '\n';
-  const Deeper deeper;
+  ++depth;
+  const auto up = c10::make_scope_exit([] { --depth; }); // an operator may throw
   op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey), stack);
 }
 
