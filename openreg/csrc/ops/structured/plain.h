@@ -44,9 +44,9 @@ struct Plain<op, function> {
  *
  * The arguments are on one device when the function is called, and that device is current. Registered by `m.impl` alone
  * a function has to see to both itself; so do functions for which neither counts, such as views.
- * @tparam op Name in the namespace aten, with overload.
+ * @tparam op Name with overload; in the namespace aten, if none is named.
  * @tparam function With the operator's parameters.
- * @param m Library fragment of the namespace aten.
+ * @param m Library fragment of the operator's namespace.
  */
 template <Name op, auto function>
 void implPlain(torch::Library& m) {

@@ -73,12 +73,13 @@ at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input) {
 // LITERALINCLUDE START: SAME DEVICE FAILS
 void SameDevice::fail(const at::Tensor& argument) const {
   // Only who has failed pays for looking up what the argument is called.
-  const auto schema = std::string("aten::") + op_;
+  const auto name = std::string(op_);
+  const auto schema = name.find("::") == std::string::npos ? "aten::" + name : name;
   const auto dot = std::min(schema.find('.'), schema.size());
   const auto op = schema.substr(0, dot), overload = schema.substr(std::min(dot + 1, schema.size()));
   const auto found = c10::Dispatcher::singleton().findSchemaOrThrow(op.c_str(), overload.c_str());
-  const auto& name = found.schema().arguments().at(count_ - 1).name();
-  c10::impl::common_device_check_failure(*common_, argument, op.c_str(), name.c_str());
+  const auto& what = found.schema().arguments().at(count_ - 1).name();
+  c10::impl::common_device_check_failure(*common_, argument, op.c_str(), what.c_str());
 }
 // LITERALINCLUDE END: SAME DEVICE FAILS
 

@@ -37,7 +37,7 @@ at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input);
 /** @brief Checks that the tensors among an operator's arguments are on one device. Undefined ones don't count. */
 class SameDevice {
  public:
-  /** @param op Name of the operator in the namespace aten, with overload: "mm.out". */
+  /** @param op Name of the operator with overload: "mm.out". In the namespace aten, if none is named. */
   explicit SameDevice(const char* op) : op_(op) {}
 
   /**
