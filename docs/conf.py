@@ -40,6 +40,7 @@ nitpick_ignore_regex = [
     (r"cpp:identifier", r"openreg"),  # the namespace: its members have entries, it has none
     (r"cpp:identifier", r"(orStream|orEvent|orModule|orKernel|orSubscriber)"),  # opaque on purpose: never defined
     (r"py:.*", r"(torch\.(?!openreg)|collections\.|contextlib\.|types\.|typing\.).*"),  # PyTorch and the Python library
+    (r"py:class", r"ctypes\..*"),
     (r"py:class", r"torch_openreg\._C\..*"),  # made in C++; what they have is in _C.pyi
     (r"py:class", r"(int|str|bool|None|float|tuple|list|dict|optional|Any|Self)"),  # built in
 ]
