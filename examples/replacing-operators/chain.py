@@ -59,7 +59,7 @@ def record(call: Callable[[], object], *ops: str) -> list[Step]:
 
 def drawing(chains: dict[str, list[Step]]) -> str:
     """The chains side by side, for Graphviz."""
-    lines = ["digraph {", "  rankdir=TB;", "  node [shape=box];"]
+    lines = ["digraph {", "  rankdir=TB; nodesep=0.15;", "  node [shape=box];"]
     for number, (title, steps) in enumerate(chains.items()):
         last = f"c{number}"
         lines.append(f'  {last} [label="{title}", class="python"];')
@@ -72,13 +72,12 @@ def drawing(chains: dict[str, list[Step]]) -> str:
 
 
 def main() -> None:
-    """Records four calls and prints the drawing."""
+    """Records some calls and prints the drawing."""
     x = torch.ones(2, device="openreg", requires_grad=True)
     z = torch.ones(2, dtype=torch.complex64).to("openreg").conj()
     log_sigmoid = ("log_sigmoid", "log_sigmoid_forward")
     chains = {
         "torch.sin(x)": record(lambda: torch.sin(x), "sin"),
-        "no_grad: torch.sin(x)": record(lambda: torch.no_grad()(torch.sin)(x), "sin"),
         "x.detach().sin_()": record(lambda: x.detach().sin_(), "sin_"),
         "torch.sin(z.conj())": record(lambda: torch.sin(z), "sin"),
         "F.logsigmoid(x)": record(lambda: torch.nn.functional.logsigmoid(x), *log_sigmoid),

@@ -68,11 +68,13 @@ import chain, torch
 x = torch.ones(2, device="openreg", requires_grad=True)
 steps = lambda *call: [(depth, key) for depth, _, key in chain.record(*call)]
 print(steps(lambda: torch.sin(x), "sin"))
+print(steps(lambda: torch.no_grad()(torch.sin)(x), "sin"))
 print(steps(lambda: x.detach().sin_(), "sin_"))
 print(steps(lambda: torch.sin(torch.ones(2)), "sin"))
 print(steps(lambda: torch.sin(x), "cos"), torch.sin(x).grad_fn is not None)
 """
     assert call(sys.executable, "-W", "ignore", "-c", program, cwd=EXAMPLE).splitlines() == [
+        "[(0, 'AutogradPrivateUse1'), (1, 'PrivateUse1')]",
         "[(0, 'AutogradPrivateUse1'), (1, 'PrivateUse1')]",
         "[(0, 'AutogradPrivateUse1'), (1, 'ADInplaceOrView'), (2, 'PrivateUse1')]",
         "[(0, 'CPU')]",
