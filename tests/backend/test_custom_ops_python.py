@@ -169,6 +169,19 @@ def test_a_launch_goes_to_its_tensors_device_and_current_stream(
     assert out.device == torch.device(device) and torch.equal(out, expected)
 
 
+def test_a_backward_pass_finds_out_that_a_launch_has_written_what_it_saved(twin: ModuleType, device: str) -> None:
+    x = torch.full((1, 4), 3.0, device=device, requires_grad=True)
+    saved, weight = x * 1, torch.ones(4, device=device)
+    square = saved * saved
+    at = {name: getattr(twin.RmsNormArgs, name).offset for name in ("input", "weight", "output")}
+    described = {"input": twin.rows(weight), "weight": twin.rows(weight), "output": twin.rows(saved)}
+    args = twin.RmsNormArgs(rows=1, columns=4, **described)
+    torch.openreg.launch("rms_norm.float", args, {at["input"]: weight, at["weight"]: weight}, {at["output"]: saved})
+    assert torch.equal(saved.cpu(), torch.ones(1, 4))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        square.sum().backward()
+
+
 def test_wrong_launches_are_named_at_the_call(device: str, other_device: str) -> None:
     launch, x = torch.openreg.launch, torch.ones(4, device=device)
     with pytest.raises(NotImplementedError, match=r"the driver of device . has no kernel 'add_one.float'"):

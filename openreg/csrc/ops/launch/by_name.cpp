@@ -59,6 +59,11 @@ void launchByName(const std::string& name, std::string args, const std::vector<P
   check(orLaunchKernel(
       kernelNamed(name).get(device.index()), args.data(), args.size(), pointers.data(), pointers.size(),
       currentStreamHandle(device.index())));
+  for (const auto& [offset, tensor, writes] : tensors) {
+    if (writes) {
+      tensor.unsafeGetTensorImpl()->bump_version(); // A backward pass that has saved it has to find out.
+    }
+  }
 }
 
 } // namespace openreg

@@ -18,7 +18,8 @@ using PointedTensor = std::tuple<size_t, at::Tensor, bool>;
  * @brief Queues a kernel on the current stream of its tensors' device. Does not block.
  * @param name Of the kernel, with its type: "rms_norm.float".
  * @param args The bytes of its argument struct. The addresses are put in here.
- * @param tensors Each tensor of the launch. Those without elements leave a null pointer.
+ * @param tensors Each tensor of the launch. Those without elements leave a null pointer. Autograd counts those that are
+ *     written as changed.
  * @throws c10::Error if there is no tensor, if they are not on one device of this backend, or if an address would not
  *     be within the arguments.
  * @throws c10::NotImplementedError if the driver has no such kernel.
