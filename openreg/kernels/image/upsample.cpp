@@ -129,9 +129,12 @@ struct UpsampleBackward {
         UpsampleTaps<C>(args, 0).transposed(), UpsampleTaps<C>(args, 1).transposed(),
         UpsampleTaps<C>(args, 2).transposed()};
     forEachPlane(context, args.planes, product(args.resultSize), [&](int64_t plane) {
-      resamplePlane(
-          taps, args.resultSize, static_cast<const C*>(args.result) + plane * product(args.resultSize), args.imageSize,
-          static_cast<C*>(args.image) + plane * product(args.imageSize));
+      C* image = static_cast<C*>(args.image) + plane * product(args.imageSize);
+      const C* result = static_cast<const C*>(args.result) + plane * product(args.resultSize);
+      resamplePlane(taps, args.resultSize, result, args.imageSize, image);
+      for (int64_t i = 0; i < product(args.imageSize); ++i) {
+        image[i] += C(0); // A gradient is what has been added to zeros, so none is -0.
+      }
     });
   }
 };
