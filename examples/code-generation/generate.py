@@ -17,7 +17,7 @@ CPP = {"Tensor": "const Tensor&", "float": "double", "int": "int64_t", "bool": "
 RETURNS = {"functional": "Tensor", "inplace": "Tensor&", "out": "Tensor&"}
 KEPT = {"float": "toDouble", "int": "toInt", "bool": "toBool", "number": "toScalar"}
 ROWS = "| operator | forms | kernel | gradient | in Python |\n|---|---|---|---|---|\n"
-HEAD = """// {what} Written by generate.py from {source}.
+HEAD = """// {what} Written by generate.py from {file}.
 // clang-format off: a line is as long as its entry makes it
 {includes}
 namespace {namespace} {{
@@ -54,7 +54,7 @@ struct {title}Gradient : torch::autograd::Function<{title}Gradient> {{
   }}
 }};
 """
-MODULE = '''"""The operators of {namespace}. Written by generate.py from {source}."""
+MODULE = '''"""The operators of {namespace}. Written by generate.py from {file}."""
 
 from pathlib import Path
 from typing import Any
@@ -203,7 +203,7 @@ def gradients(namespace: str, ops: list[Operator]) -> str:
 def files(namespace: str, listed: list[Operator], source: str) -> dict[str, str]:
     """All files, by name."""
     ops = [*listed, *(it for op in listed for it in op.derivative.values())]
-    names = {"namespace": namespace, "source": source}
+    names = {"namespace": namespace, "file": source}
 
     def cpp(what: str, head: str, text: str) -> str:
         return HEAD.format(what=what, includes=head, text=text, **names)

@@ -146,7 +146,7 @@ def test_what_the_programs_of_the_guide_print_finds_its_entry_first(site: Path, 
 def test_a_few_words_find_what_has_them_and_other_errors_find_nothing(
     site: Path, titles: list[str], tmp_path: Path
 ) -> None:
-    texts = ["", "  \n", "out of memory", "elapsed time", "KeyError: 'weight'", "shapes (3,4) and (5,6) not aligned"]
+    texts = ["", "  \n", "out of memory", "elapsed time", "KeyError: 'epoch'", "shapes (3,4) and (5,6) not aligned"]
     every, blank, memory, elapsed, *others = paste(site, tmp_path, texts)
     assert every[0] == blank[0] == titles and every[1] == f"{len(titles)} of {len(titles)} errors"
     assert "out of memory" in memory[0][0] and 1 < len(memory[0]) < 12
