@@ -522,6 +522,7 @@ def main() -> None:
                 remember(stamps[verdict.mutant], verdict.mutant.name)
             said = f"{verdict.state:8} {verdict.seconds:5.1f} s  {verdict.mutant.of:32} {verdict.mutant.name}"
             print(said if verdict.state == "caught" else f"{said}\n    {verdict.why}", flush=True)
+    WORK.mkdir(parents=True, exist_ok=True)  # in a fresh clone in which nothing is due, nobody has made it
     (WORK / "verdicts.json").write_text(
         json.dumps([[it.mutant.name, it.state, round(it.seconds, 1), it.why] for it in verdicts], indent=1)
     )
