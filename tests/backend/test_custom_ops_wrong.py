@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-import shutil
-import subprocess
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import torch
 from torch.library import opcheck
 from torch.testing._internal.optests import OpCheckError
+
+from .probe import built
 
 Operator = Callable[[torch.Tensor], torch.Tensor]
 
@@ -28,15 +27,7 @@ def library() -> Iterator[torch.library.Library]:
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """Calls a function of wrong_ops_probe.cpp and returns the error's text."""
-    folder = tmp_path_factory.mktemp("wrong")
-    torch_folder = Path(torch.__file__).parent
-    cache = [found] if (found := shutil.which("ccache")) else []
-    command = [*cache, "c++", "-std=c++20", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-    command += ["-isystem", str(torch_folder / "include"), str(Path(__file__).with_name("wrong_ops_probe.cpp"))]
-    subprocess.run([*command, "-c", "-o", str(folder / "probe.o")], check=True)
-    link = ["c++", "-shared", str(folder / "probe.o"), f"-L{torch_folder / 'lib'}", "-ltorch_cpu", "-lc10"]
-    subprocess.run([*link, "-o", str(folder / "probe.so")], check=True)
-    loaded = ctypes.CDLL(str(folder / "probe.so"))
+    loaded = ctypes.CDLL(str(built("wrong_ops_probe", tmp_path_factory.mktemp("wrong"))))
 
     def call(name: str) -> str:
         text = ctypes.create_string_buffer(4096)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
 
 from .conftest import GateFunction, ProgramFunction
+from .probe import built
 
 REFUSED = -2
 openreg = torch.openreg
@@ -19,15 +18,7 @@ openreg = torch.openreg
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The functions of hooks_probe.cpp."""
-    folder = tmp_path_factory.mktemp("hooks")
-    torch_folder = Path(torch.__file__).parent
-    cache = [found] if (found := shutil.which("ccache")) else []
-    command = [*cache, "c++", "-std=c++20", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-    command += ["-isystem", str(torch_folder / "include"), str(Path(__file__).with_name("hooks_probe.cpp"))]
-    subprocess.run([*command, "-c", "-o", str(folder / "hooks_probe.o")], check=True)
-    link = ["c++", "-shared", str(folder / "hooks_probe.o"), f"-L{torch_folder / 'lib'}", "-ltorch_cpu", "-lc10"]
-    subprocess.run([*link, "-o", str(folder / "hooks_probe.so")], check=True)
-    return folder / "hooks_probe.so"
+    return built("hooks_probe", tmp_path_factory.mktemp("hooks"))
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
-import subprocess
 import threading
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +15,7 @@ import torch_openreg  # noqa: F401
 from contract.harness import Call, wait_until
 
 from .conftest import GateFunction, ProgramFunction
+from .probe import built
 from .simulator import handle, sim
 
 openreg = torch.openreg
@@ -397,12 +395,7 @@ def test_a_stream_that_ends_with_its_thread_can_be_used_by_others(device: str) -
 @pytest.fixture(scope="module")
 def guard(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """Functions of the guard that Python doesn't reach."""
-    library = tmp_path_factory.mktemp("guard") / "guard_probe.so"
-    torch_folder = Path(torch.__file__).parent
-    command = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-    command += ["-isystem", str(torch_folder / "include"), str(Path(__file__).with_name("guard_probe.cpp"))]
-    subprocess.run([*command, "-o", str(library), f"-L{torch_folder / 'lib'}", "-lc10"], check=True)
-    probe = ctypes.CDLL(str(library))
+    probe = ctypes.CDLL(str(built("guard_probe", tmp_path_factory.mktemp("guard"))))
     probe.from_pool.restype = probe.exchange.restype = ctypes.c_int64
     return probe
 
