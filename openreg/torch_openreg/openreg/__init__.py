@@ -4,12 +4,14 @@ from . import autograd
 from .amp import *
 from .device import *
 from .device import _is_in_bad_fork, _lazy_init, is_initialized
+from .dlpack import *
 from .fallback import *
 from .launch import *
 from .memory import *
 from .operators import *
 from .pinned import *
 from .random import *
+from .storage import *
 from .stream import *
 
 

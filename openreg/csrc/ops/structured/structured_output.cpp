@@ -2,6 +2,7 @@
 #include "ops/structured/structured_output.h"
 
 #include "memory/allocator.h"
+#include "storage/storage_impl.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
@@ -19,8 +20,13 @@ at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::
   // Not at::empty: a trip through the dispatcher costs as much as the rest of a small operator.
   constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
   const auto type = c10::typeMetaToScalarType(options.dtype());
-  return strides.empty() ? at::detail::empty_generic(sizes, allocator(), kKeys, type, options.memory_format_opt())
-                         : at::detail::empty_strided_generic(sizes, strides, allocator(), kKeys, type);
+  at::Tensor made = strides.empty()
+                        ? at::detail::empty_generic(sizes, allocator(), kKeys, type, options.memory_format_opt())
+                        : at::detail::empty_strided_generic(sizes, strides, allocator(), kKeys, type);
+  // LITERALINCLUDE START: OUTPUT STORAGE
+  giveOwnStorage(made);
+  // LITERALINCLUDE END: OUTPUT STORAGE
+  return made;
 }
 // LITERALINCLUDE END: MAKE OUTPUT
 

@@ -1,6 +1,7 @@
 // Making tensors. Every factory function of PyTorch ends in one of these two operators.
 #include "memory/allocator.h"
 #include "ops/tensor/deterministic.h"
+#include "storage/storage_impl.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
@@ -22,6 +23,9 @@ void checkOptions(const char* name, std::optional<at::Layout> layout, std::optio
 }
 
 at::Tensor filled(at::Tensor tensor) {
+  // LITERALINCLUDE START: EMPTY STORAGE
+  giveOwnStorage(tensor);
+  // LITERALINCLUDE END: EMPTY STORAGE
   if (fillsUninitializedMemory()) {
     at::native::fill_empty_deterministic_(tensor);
   }

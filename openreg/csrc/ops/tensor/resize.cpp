@@ -3,6 +3,7 @@
 
 #include "memory/allocator.h"
 #include "ops/tensor/deterministic.h"
+#include "storage/storage_impl.h"
 #include "stream/current_stream.h"
 
 #include <ATen/EmptyTensor.h>
@@ -29,6 +30,11 @@ void resizeStorage(const c10::Storage& storage, size_t size) {
   // Nothing can throw from here on. The old memory goes when the old pointer does.
   impl->set_data_ptr_noswap(std::move(data));
   impl->set_nbytes(size);
+  // LITERALINCLUDE START: RESIZE LABEL
+  if (auto* own = ownStorage(storage)) {
+    own->recount();
+  }
+  // LITERALINCLUDE END: RESIZE LABEL
 }
 // LITERALINCLUDE END: RESIZE STORAGE
 
