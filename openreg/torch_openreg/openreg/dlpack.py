@@ -30,13 +30,15 @@ def __dlpack_device__(self: torch.Tensor) -> tuple[DLDeviceType, int]:  # noqa: 
 # LITERALINCLUDE START: DLPACK EXPORT
 @functools.wraps(_export)
 def __dlpack__(self: torch.Tensor, *, stream: Any = -1, **options: Any) -> Any:  # noqa: N807
-    if not has_torch_function_unary(self) and self.is_openreg:
-        if stream is not None and (type(stream) is not int or stream < -1):
-            raise TypeError(f"__dlpack__: argument 'stream' is {stream!r}; expected an orStream_t as a number, or None")
-        if stream != -1:
-            _C._order_after_current(self.device.index, stream or 0)
-        stream = -1
-    return _export(self, stream=stream, **options)
+    if has_torch_function_unary(self) or not self.is_openreg:
+        return _export(self, stream=stream, **options)
+    if stream is not None and (type(stream) is not int or stream < -1):
+        raise TypeError(f"__dlpack__: argument 'stream' is {stream!r}; expected an orStream_t as a number, or None")
+    capsule = _export(self, **options)  # perhaps of a copy, which is queued by now
+    kind, index = options.get("dl_device") or self.__dlpack_device__()
+    if stream != -1 and kind == DLDeviceType.kDLExtDev:
+        _C._order_after_current(index, stream or 0)  # None is the default stream, and so is 0
+    return capsule
 
 
 # LITERALINCLUDE END: DLPACK EXPORT
