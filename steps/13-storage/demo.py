@@ -6,7 +6,8 @@ import torch
 
 weight = torch.linspace(-1, 1, 65).view(5, 13).to("openreg")
 small = (weight * 127).round().to(torch.int8)  # a quarter of the memory; one step stands for 1/127
-torch._utils.set_tensor_metadata(small, {f"openreg.scale={(1 / 127).hex()}": True})
+scale = {f"openreg.scale={(1 / 127).hex()}": True}
+torch._utils.set_tensor_metadata(small, scale)
 
 file = io.BytesIO()
 torch.save(small, file)
@@ -14,7 +15,7 @@ file.seek(0)
 loaded = torch.load(file)
 carried = torch._utils.get_tensor_metadata(loaded)
 print("beside the numbers, the file has:", carried)
-(entry,) = carried
+assert carried == scale, "metadata lost on save"
 print("its scale:", round(torch.openreg.get_scale(loaded), 5))
 print("its error is below half a step:", bool((torch.openreg.dequantize(loaded) - weight).abs().max() < 0.5001 / 127))
 

@@ -6,6 +6,7 @@ import copy
 import io
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -173,6 +174,7 @@ def test_copies_of_tensors_parameters_and_models(device: str, copied: Callable[[
     assert copied(model).weight.data_ptr() != model.weight.data_ptr()
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage")
 def test_a_storage_is_copied_saved_and_cloned(device: str) -> None:
     storage = torch.arange(4, dtype=torch.uint8, device=device).untyped_storage()
     buffer = io.BytesIO()
@@ -185,7 +187,8 @@ def test_a_storage_is_copied_saved_and_cloned(device: str) -> None:
 @pytest.mark.parametrize("place", ["cpu", "openreg"])
 def test_pickling_a_storage_alone_fails_in_pytorch_on_every_device(place: str) -> None:
     storage = torch.UntypedStorage(4, device=torch.device(place))
-    with pytest.raises(AttributeError, match="type object 'torch.storage.UntypedStorage' has no attribute 'dtype'"):
+    words = "type object 'torch.storage.UntypedStorage' has no attribute 'dtype'"
+    with pytest.raises(AttributeError, match=re.escape(words)):
         pickle.loads(pickle.dumps(storage))
 
 
@@ -280,7 +283,8 @@ def test_a_sparse_tensor_is_copied_into_another(device: str) -> None:
 
 def test_arithmetic_of_sparse_tensors_is_for_the_cpu(device: str) -> None:
     x = sparse(torch.sparse_coo).to(device)
-    with pytest.raises(NotImplementedError, match="'aten::add.Tensor' with arguments from the 'Sparseopenreg' backend"):
+    words = "Could not run 'aten::add.Tensor' with arguments from the 'Sparseopenreg' backend."
+    with pytest.raises(NotImplementedError, match=re.escape(words)):
         x + x
     assert torch.equal((x.cpu() + x.cpu()).to_dense(), DENSE + DENSE)
 
@@ -288,30 +292,28 @@ def test_arithmetic_of_sparse_tensors_is_for_the_cpu(device: str) -> None:
 # ----------------------------------------------------------------------- elsewhere
 
 
-def without(code: str, file: str, **env: str) -> str:
-    """What a program prints that has PyTorch, but not this backend."""
-    env = os.environ | {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "FILE": file} | env
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
-    return done.stdout + done.stderr
-
-
-def test_a_machine_without_the_backend_says_so_and_loads_to_the_cpu(file: str, device: str) -> None:
-    load = "import os, torch; print(torch.load(os.environ['FILE'], {}).tolist())"
-    words = f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {device})"
-    assert words in without(load.format("map_location=None"), file)
-    assert without(load.format("map_location='cpu'"), file) == f"{numbers('cpu').tolist()}\n"
-
-
-def test_a_scale_is_lost_on_the_cpu_and_the_file_keeps_it(device: str, tmp_path: Path) -> None:
+def test_a_machine_without_the_backend_says_so_and_loads_to_the_cpu(tmp_path: Path) -> None:
     name = str(tmp_path / "x.pt")
-    torch.save(openreg.quantize(torch.tensor([1.0, -0.5], device=device)), name)
-    load = "import os, torch; x = torch.load(os.environ['FILE'], map_location='cpu'); print(x.tolist(), {})"
-    assert without(load.format("torch._utils.get_tensor_metadata(x)"), name) == "[127, -64] {}\n"
+    x = torch.tensor([1.0, -0.5], device="openreg:1")
+    torch.save(openreg.quantize(x), name)
+    code = f"""
+import torch
+x = torch.load({name!r}, map_location="cpu")
+print(x.tolist(), torch._utils.get_tensor_metadata(x))
+torch.load({name!r})
+"""
+    env = os.environ | {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.stdout == "[127, -64] {}\n"  # the scale is lost there, and the file has it still
+    words = "don't know how to restore data location of torch.storage.UntypedStorage (tagged with openreg:1)"
+    assert words in done.stderr
     assert openreg.get_scale(torch.load(name)) == 1 / 127
 
 
-def test_a_driver_without_devices_says_so(file: str, program: ProgramFunction) -> None:
-    said = program(f"torch.load({file!r})", status=1, OPENREG_DRIVER="fake")
+def test_a_driver_without_devices_says_so(tmp_path: Path, program: ProgramFunction) -> None:
+    name = str(tmp_path / "x.pt")
+    torch.save(numbers("openreg:0"), name)
+    said = program(f"torch.load({name!r})", status=1, OPENREG_DRIVER="fake")
     assert "Attempting to deserialize object on a OPENREG device but torch.openreg.is_available() is False." in said
     assert "use torch.load with map_location=torch.device('cpu')" in said
 

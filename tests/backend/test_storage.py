@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "carriers"
 RECORDED = ROOT / "tests" / "recorded" / "carriers.txt"
 openreg = torch.openreg
+
+NO_SCALE = "dequantize: argument 'quantized' has no scale; expected one, from quantize or set_scale"
 
 
 def saved(x: torch.Tensor, **options: object) -> torch.Tensor:
@@ -102,7 +104,7 @@ def test_a_scale_can_be_changed_and_taken_away_and_copies_keep_what_they_had(dev
 
 def test_numbers_without_a_scale_are_not_guessed(device: str) -> None:
     small = openreg.quantize(torch.ones(4, device=device))
-    with pytest.raises(ValueError, match="dequantize: argument 'quantized' has no scale; expected one"):
+    with pytest.raises(ValueError, match=NO_SCALE):
         openreg.dequantize(small[1:])
 
 
@@ -195,14 +197,22 @@ def test_memory_that_grows_is_counted_as_it_is_now(device: str) -> None:
 
 def test_labels_nest_and_end_with_an_error(device: str) -> None:
     labels = []
-    with openreg.memory_label("outer"):
-        with pytest.raises(KeyError), openreg.memory_label("inner"):
-            labels.append(openreg.get_memory_label(torch.ones(1, device=device)))
-            raise KeyError
+
+    def make() -> None:
         labels.append(openreg.get_memory_label(torch.ones(1, device=device)))
+
+    def fail() -> None:
+        with openreg.memory_label("inner"):
+            make()
+            raise KeyError
+
+    with openreg.memory_label("outer"):
+        with pytest.raises(KeyError):
+            fail()
+        make()
         with openreg.memory_label(""):
-            labels.append(openreg.get_memory_label(torch.ones(1, device=device)))
-    labels.append(openreg.get_memory_label(torch.ones(1, device=device)))
+            make()
+    make()
     assert labels == ["inner", "outer", "", ""]
 
 
@@ -244,6 +254,18 @@ def test_a_copied_model_keeps_its_labels_and_a_copied_tensor_does_not(device: st
     assert openreg.get_memory_label(copy.deepcopy(other.weight.data)) == ""
 
 
+@pytest.mark.parametrize("copied", [saved, torch.Tensor.clone])
+def test_a_file_and_a_clone_have_what_the_original_has(
+    device: str, copied: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
+    x = openreg.quantize(torch.ones(2, 3, device=device))
+    openreg.set_memory_label(x, "weights = all")
+    other = copied(x)
+    assert (openreg.get_scale(other), openreg.get_memory_label(other)) == (1 / 127, "weights = all")
+    openreg.set_memory_label(x, "")
+    assert openreg.memory_by_label(device) == {"weights = all": 6}
+
+
 def test_a_clone_in_a_label_has_that_one(device: str) -> None:
     x = torch.ones(2, device=device)
     openreg.set_memory_label(x, "weights")
@@ -263,7 +285,8 @@ def test_a_storage_that_only_a_weak_reference_knows_is_not_counted(device: str) 
 def test_memory_of_another_making_has_no_label(device: str) -> None:
     shared = torch.from_dlpack(torch.ones(2, device=device).__dlpack__())
     assert openreg.get_memory_label(shared) == ""
-    with pytest.raises(RuntimeError, match="set_memory_label: argument 'tensor' has memory that this backend has not"):
+    words = f"set_memory_label: argument 'tensor' has memory that this backend has not made, on {device}; expected a "
+    with pytest.raises(RuntimeError, match=f"{words}tensor that was made on an openreg device"):
         openreg.set_memory_label(shared, "weights")
 
 

@@ -1,6 +1,8 @@
 // What memory is for: "weights", "cache". Storages count their bytes under it.
 #include "storage/label.h"
 
+#include "device/device.h"
+
 #include <mutex>
 #include <utility>
 
@@ -41,7 +43,7 @@ Label* findLabel(const std::string& name, c10::DeviceIndex device) {
 }
 
 void count(Label* label, int64_t bytes) noexcept {
-  if (label != nullptr) {
+  if (label != nullptr && !inBadFork()) { // in a forked child, a thread that is not there may hold the lock
     const std::lock_guard lock(labelLock());
     label->bytes += bytes;
   }

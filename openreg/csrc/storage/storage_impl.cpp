@@ -45,7 +45,7 @@ c10::intrusive_ptr<c10::StorageImpl> makeStorage(
 }();
 } // namespace
 
-// at::detail::empty_generic doesn't ask that function (2.13 and 2.14), and `empty` is where tensors come from.
+// at::detail::empty_generic doesn't ask that function (2.13), and `empty` is where tensors come from.
 void giveOwnStorage(const at::Tensor& tensor) {
   auto* impl = tensor.unsafeGetTensorImpl();
   auto* made = impl->unsafe_storage().unsafeGetStorageImpl();

@@ -20,7 +20,7 @@ _device = torch.Tensor.__dlpack_device__
 # LITERALINCLUDE START: DLPACK DEVICE
 @functools.wraps(_device)
 def __dlpack_device__(self: torch.Tensor) -> tuple[DLDeviceType, int]:  # noqa: N807
-    # PyTorch compares the device's name with "privateuse1", which it isn't once a backend has a name (2.13 and 2.14).
+    # PyTorch compares the device's name with "privateuse1", which it isn't once a backend has a name (2.13).
     if not has_torch_function_unary(self) and self.is_openreg:
         return (DLDeviceType.kDLExtDev, self.device.index)
     return _device(self)
@@ -57,7 +57,9 @@ def from_dlpack(source: Any) -> torch.Tensor:
     """
     kind, index = source.__dlpack_device__()
     if kind != DLDeviceType.kDLExtDev:
-        raise ValueError(f"from_dlpack: argument 'source' is on a DLPack device of type {int(kind)}; expected kDLExtDev")
+        raise ValueError(
+            f"from_dlpack: argument 'source' is on a DLPack device of type {int(kind)}; expected kDLExtDev"
+        )
     stream = torch.accelerator.current_stream(index).native_handle
     return torch._C._from_dlpack(source.__dlpack__(stream=stream))
 

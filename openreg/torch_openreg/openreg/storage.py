@@ -25,9 +25,7 @@ __all__ = [
 
 def _of_this_backend(tensor: torch.Tensor, function: str) -> torch.Tensor:
     if not tensor.is_openreg:
-        raise ValueError(
-            f"{function}: argument 'tensor' is on {tensor.device}; expected a tensor of an openreg device"
-        )
+        raise ValueError(f"{function}: argument 'tensor' is on {tensor.device}; expected a tensor of an openreg device")
     return tensor
 
 
