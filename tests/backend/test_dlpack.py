@@ -210,7 +210,7 @@ def test_numpy_is_refused_or_gets_a_copy_that_was_asked_for(device: str) -> None
 
 
 def test_numpy_refuses_the_device_by_dlpack_too(device: str) -> None:
-    with pytest.raises(RuntimeError, match="Unsupported device in DLTensor"):
+    with pytest.raises(RuntimeError, match=r"Unsupported device in DLTensor\."):
         np.from_dlpack(torch.ones(2, device=device))
 
 

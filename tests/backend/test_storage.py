@@ -139,7 +139,7 @@ def test_a_lazy_conjugate_is_saved_with_its_scale(device: str) -> None:
 @pytest.mark.parametrize("text", ["", "0x1p-1 ", "nothing", "-0x1p-1", "inf", "nan", "0x0p+0"])
 def test_a_file_with_a_scale_that_is_none_is_refused(device: str, text: str) -> None:
     x = torch.ones(2, device=device)
-    words = f"openreg: a file's metadata has 'openreg.scale={text}'; expected a positive number"
+    words = f"openreg: a file's metadata has 'openreg.scale={text}'; expected a positive number behind the equals sign"
     with pytest.raises(RuntimeError, match=re.escape(words)):
         torch._utils.set_tensor_metadata(x, {f"openreg.scale={text}": True})
     assert openreg.get_scale(x) is None
@@ -285,8 +285,11 @@ def test_a_storage_that_only_a_weak_reference_knows_is_not_counted(device: str) 
 def test_memory_of_another_making_has_no_label(device: str) -> None:
     shared = torch.from_dlpack(torch.ones(2, device=device).__dlpack__())
     assert openreg.get_memory_label(shared) == ""
-    words = f"set_memory_label: argument 'tensor' has memory that this backend has not made, on {device}; expected a "
-    with pytest.raises(RuntimeError, match=f"{words}tensor that was made on an openreg device"):
+    words = (
+        f"set_memory_label: argument 'tensor' has memory that this backend has not made, on {device}; "
+        "expected a tensor that was made on an openreg device"
+    )
+    with pytest.raises(RuntimeError, match=words):
         openreg.set_memory_label(shared, "weights")
 
 

@@ -19,6 +19,11 @@ void StorageImpl::setLabel(Label* label) noexcept {
   counted_ = label == nullptr ? 0 : static_cast<int64_t>(nbytes());
   count(label_, counted_);
 }
+
+void StorageImpl::release_resources() {
+  setLabel(nullptr);
+  c10::StorageImpl::release_resources();
+}
 // LITERALINCLUDE END: SET LABEL
 
 // LITERALINCLUDE START: STORAGE FACTORY

@@ -31,10 +31,7 @@ class StorageImpl final : public c10::StorageImpl {
   void recount() noexcept { setLabel(label_); }
 
   /** @brief The memory is gone with the last strong reference, while weak ones may keep the object. */
-  void release_resources() override {
-    setLabel(nullptr);
-    c10::StorageImpl::release_resources();
-  }
+  void release_resources() override;
 
  private:
   Label* label_ = nullptr;
