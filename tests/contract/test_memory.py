@@ -467,24 +467,3 @@ def test_in_checking_mode_fresh_and_freed_memory_is_poisoned(run_child: Any) -> 
 def test_the_driver_calls_no_mprotect(library: Any) -> None:
     symbols = run(["nm", "-D", "--undefined-only", library]).stdout
     assert "mprotect" not in symbols
-
-
-# ----------------------------------------------------------------------------------------------------------------- IPC
-
-
-@pytest.mark.entry("orIpcGetMemHandle", case="good")
-@pytest.mark.entry("orIpcOpenMemHandle", case="good")
-@pytest.mark.entry("orIpcCloseMemHandle", case="good")
-def test_a_handle_for_another_process_is_given_or_said_to_be_missing(api: OpenReg, lib: Any) -> None:
-    handle = api.ffi.new("orIpcMemHandle*")
-    error = lib.orIpcGetMemHandle(handle, api.pointer(api.malloc(64)))
-    if error == api.errors["orErrorNotImplemented"]:
-        api.check(error, "orErrorNotImplemented", "^not implemented: (or)?IpcGetMemHandle$")
-        out = api.ffi.new("void**")
-        opened = lib.orIpcOpenMemHandle(out, handle)
-        api.check(opened, "orErrorNotImplemented", "^not implemented: (or)?IpcOpenMemHandle$")
-        closed = lib.orIpcCloseMemHandle(api.pointer(0x1000))
-        api.check(closed, "orErrorNotImplemented", "^not implemented: (or)?IpcCloseMemHandle$")
-    else:
-        api.ok(error)
-        assert bytes(handle.reserved) != bytes(64)

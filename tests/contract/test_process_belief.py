@@ -49,18 +49,18 @@ MEMORY = "self.device.memory"
 # What is asked, the kind of frame, what the answer's payload is instead, and the call. `first` is a live allocation.
 LIES = {
     "an address that is taken": ("malloc", "<Q", f"max({MEMORY}._starts)", MALLOC),
-    "an address inside an allocation": ("malloc", "<Q", f"max({MEMORY}._starts) + 512", MALLOC),
-    "an address whose end lies in another": ("malloc", "<Q", f"max({MEMORY}._starts) - 512", MALLOC),
+    "an address inside an allocation": ("malloc", "<Q", f"max({MEMORY}._starts) + 4096", MALLOC),
+    "an address whose end lies in another": ("malloc", "<Q", f"max({MEMORY}._starts) - 4096", MALLOC),
     "an address whose end is beyond the device's": (
         "malloc",
         "<Q",
-        f"{MEMORY}.base + {MEMORY}.bytes.size - 512",
+        f"{MEMORY}.base + {MEMORY}.bytes.size - 4096",
         MALLOC,
     ),
-    "an address before the device's": ("malloc", "<Q", f"{MEMORY}.base - 512", MALLOC),
+    "an address before the device's": ("malloc", "<Q", f"{MEMORY}.base - 4096", MALLOC),
     "an address that is not aligned": ("malloc", "<Q", f"{MEMORY}.base + (8 << 20) + 8", MALLOC),
     "the address null": ("malloc", "<Q", "0", MALLOC),
-    "the largest address": ("malloc", "<Q", "2**64 - 512", MALLOC),
+    "the largest address": ("malloc", "<Q", "2**64 - 4096", MALLOC),
     "more free than there is": ("mem_info", "<QQ", f"2**63, {MEMORY}.bytes.size", MEM_INFO),
     "another size of its memory": ("mem_info", "<QQ", f"0, {MEMORY}.bytes.size + 1", MEM_INFO),
     "a time that has not come": ("event_time", "<q", "2**62", ELAPSED),
@@ -120,11 +120,11 @@ def failed(error):
         api.forget(0)
         lives.clear()
 def malloc():
-    out, size = ffi.new("void**"), rng.choice([1, 512, 1 << 20])
+    out, size = ffi.new("void**"), rng.choice([1, 4096, 1 << 20])
     if error := lib.orMalloc(out, size):
         return error
     address = api.address(out[0])
-    assert address % 512 == 0 and all(address + size <= it or it + room <= address for it, room in lives.items())
+    assert address % 4096 == 0 and all(address + size <= it or it + room <= address for it, room in lives.items())
     found = api.get("orPointerGetAttributes", out[0])
     assert (api.address(found.base), found.size, found.device) == (address, size, 0)
     lives[address] = size

@@ -66,6 +66,14 @@ GARBLED = {
     "a stream that there is not": (wire.frame(7 - 3, 1, stream_frame(5)), "stream 5"),
     "a stream that cannot be": (wire.frame(3, 1, stream_frame(5000)), "stream 5000"),
     "a device that there is not": (wire.frame(20, 1, struct.pack("<iI", 7, 0)), "device 7 of 2"),
+    "memory that was not granted": (
+        wire.frame(25, 1, struct.pack("<iIQQQ", 0, 0, 1 << 44, 8, 0), flags=wire.WANTS_ANSWER, deadline=2**62),
+        "names memory of another process, which was not granted",
+    ),
+    "memory closed that is not open": (
+        wire.frame(26, 1, struct.pack("<iIQQ", 0, 0, (1 << 44) + (1 << 20), 0)),
+        "closes memory of another process that is not open",
+    ),
     "a text without an end": (wire.frame(13, 1, b"abc", flags=wire.WANTS_ANSWER, deadline=2**62), "without an end"),
     "a launch whose parts do not fit": (
         wire.frame(3, 1, stream_frame()) + wire.frame(15, 2, struct.pack("<IHHQ", 0, 8, 1, 1)),

@@ -57,6 +57,9 @@ orError_t orIpcGetMemHandle(orIpcMemHandle* handle, void* ptr) {
 }
 
 orError_t orIpcOpenMemHandle(void** ptr, const orIpcMemHandle* handle) {
+  if (ptr != nullptr) {
+    *ptr = nullptr;
+  }
   Entry entry("orIpcOpenMemHandle");
   entry.notNull(ptr != nullptr, "ptr", kPointer).notNull(handle != nullptr, "handle", "a handle").currentDevice();
   return entry.call(&OrDriver::IpcOpenMemHandle, ptr, handle, thread.device);

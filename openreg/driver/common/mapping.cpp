@@ -46,15 +46,24 @@ Mapping::Mapping(size_t bytes, size_t alignment, Access access) {
   }
 }
 
-Mapping Mapping::ofFile(int file, size_t bytes) {
-  Mapping mapping;
-  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-  if (mapped != MAP_FAILED) {
-    mapping.begin_ = static_cast<char*>(mapped);
-    mapping.size_ = bytes;
-    mapping.isFile_ = true;
+Mapping Mapping::ofFile(int file, size_t bytes, size_t room) {
+  Mapping mapping(room, 0, Access::None);
+  if (!mapping || !mapping.replace(0, bytes, file, 0)) {
+    return {};
   }
+  mapping.fileBytes_ = bytes;
   return mapping;
+}
+
+bool Mapping::replace(size_t offset, size_t bytes, int file, size_t fileOffset) {
+  constexpr int kFlags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
+  const auto at = static_cast<off_t>(fileOffset);
+  return mmap(begin_ + offset, bytes, PROT_READ | PROT_WRITE, kFlags, file, at) != MAP_FAILED;
+}
+
+bool Mapping::renew(size_t offset, size_t bytes) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  return mmap(begin_ + offset, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) != MAP_FAILED;
 }
 
 Mapping::~Mapping() {
@@ -64,18 +73,19 @@ Mapping::~Mapping() {
 }
 
 Mapping::Mapping(Mapping&& other) noexcept
-    : begin_(std::exchange(other.begin_, nullptr)), size_(std::exchange(other.size_, 0)), isFile_(other.isFile_) {}
+    : begin_(std::exchange(other.begin_, nullptr)), size_(std::exchange(other.size_, 0)),
+      fileBytes_(other.fileBytes_) {}
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   std::swap(begin_, other.begin_);
   std::swap(size_, other.size_);
-  std::swap(isFile_, other.isFile_);
+  std::swap(fileBytes_, other.fileBytes_);
   return *this;
 }
 
 void Mapping::discard(size_t offset, size_t bytes) {
   // Of a file's pages there is one copy for all who have it mapped: that is what has to go.
-  madvise(begin_ + offset, bytes, isFile_ ? MADV_REMOVE : MADV_DONTNEED);
+  madvise(begin_ + offset, bytes, offset < fileBytes_ ? MADV_REMOVE : MADV_DONTNEED);
 }
 
 void Mapping::abandon(size_t bytes) {

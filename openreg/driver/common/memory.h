@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "arena.h"
+#include "shared_file.h"
 #include "space.h"
 
 namespace openreg {
 
-constexpr size_t kMemoryAlignment = 512;
+constexpr size_t kMemoryAlignment = 4096; ///< A page: what can be shared with another process by itself.
 
 /// A live allocation. `size` is what was asked for: the bytes up to the next allocation belong to none.
 struct Block {
@@ -53,6 +54,12 @@ class Memory {
   size_t total() const { return total_; }
   size_t free() const;
 
+  /// How many addresses there are from base() on.
+  size_t addresses() const { return 2 * total_; }
+
+  /// Takes its addresses if it hasn't; false if the machine has not enough of them.
+  bool prepare();
+
   /// Null if there is not enough; that says nothing yet, and the caller describes the error.
   void* allocate(size_t size);
 
@@ -70,12 +77,34 @@ class Memory {
   Noted note(const char* base, size_t size);
   /// It has freed what starts at `base`; false if nothing does.
   bool forget(const char* base);
-  /// Calls `visit(base, size)` for each live allocation.
+
+  // Memory shared between processes.
+
+  /// Names the allocation that starts at `base` to other processes. Its bytes move into a file of their own at the
+  /// first call: nobody may use them meanwhile. Nothing if no allocation starts there. Throws std::system_error.
+  std::optional<orIpcMemHandle> share(const char* base);
+  /// Takes addresses for `size` bytes of another process, behind the device's own; null if there are none left.
+  char* reserve(size_t size);
+  /// The same where the host has taken them.
+  Noted noteReserved(const char* base, size_t size);
+  /// What is behind these addresses from now on; false if the machine refuses.
+  bool show(const char* base, size_t size, const Descriptor& file, size_t offset);
+  /// Gives such addresses back; false if nothing was reserved there.
+  bool close(const char* base);
+  /// Whether `ptr` lies in such addresses of now.
+  bool isForeign(const void* ptr) const {
+    const char* begin = begin_.load(std::memory_order_acquire);
+    return begin != nullptr && ptr >= begin + total_ && ptr < end_.load(std::memory_order_acquire);
+  }
+
+  /// Calls `visit(base, size)` for each live allocation of the device's own memory.
   template <class Visit>
   void forEach(Visit visit) const {
     const std::shared_lock lock(mutex_);
     for (const auto& [base, size] : blocks_) {
-      visit(base, size);
+      if (!isForeign(base)) {
+        visit(base, size);
+      }
     }
   }
 
@@ -116,6 +145,9 @@ class Memory {
 
  private:
   void settle(std::shared_ptr<Space> space);
+  bool prepareLocked();
+  Noted noteWithin(const char* base, size_t size, size_t lower, size_t upper);
+  void add(const char* base, size_t size);
   void giveBack(size_t offset, size_t bytes, const Arena::Piece& free);
 
   const int device_;
@@ -131,7 +163,9 @@ class Memory {
   mutable std::shared_mutex mutex_; ///< Guards all below.
   std::shared_ptr<Space> space_;
   Arena arena_;
-  std::map<const char*, size_t> blocks_; ///< Base → size asked for.
+  Arena foreign_;                               ///< Of the addresses behind the device's own.
+  std::map<const char*, size_t> blocks_;        ///< Base → size asked for.
+  std::map<const char*, SharedFile> shared_;    ///< Of those that have been shared.
   size_t used_ = 0;
   size_t highWater_ = 0; ///< Offset behind the last byte ever allocated in this space.
   std::vector<std::pair<const char*, const char*>> retired_;

@@ -28,6 +28,11 @@ struct MemoryCalls {
           ptr);
     }
     const std::optional<Block> block = device->memory.find(ptr);
+    if (device->memory.isForeign(ptr)) {
+      return orDriverError(
+          orErrorInvalidValue,
+          "argument 'ptr' is %p, which another process shares; expected orIpcCloseMemHandle to be called for it", ptr);
+    }
     if (block && block->base == ptr) {
       device->drain();
       device->awaitVisitors();

@@ -17,6 +17,9 @@ class Space {
  public:
   static constexpr size_t kAlignment = 2 << 20; ///< Size of a huge page.
 
+  // `bytes` are the device's own; `size()` is twice that. What lies behind is for memory of other processes
+  // (orIpcOpenMemHandle), which takes addresses and none of the device's bytes.
+
   /// Null if the machine has not enough addresses.
   static std::shared_ptr<Space> reserve(size_t bytes);
 
@@ -31,16 +34,27 @@ class Space {
   size_t size() const { return size_; }
 
   /// Where device code finds what `ptr`, an address of this space, points to.
-  char* view(const void* ptr) const { return view_.begin() + (static_cast<const char*>(ptr) - base()); }
+  char* view(const void* ptr) const { return view_.begin() + offsetOf(ptr); }
 
   /// Nothing is allocated in [offset, offset + bytes): whole pages.
   void discard(size_t offset, size_t bytes) { view_.discard(offset, bytes); }
+
+  bool hasView() const { return static_cast<bool>(view_); }
+
+  // What is behind whole pages of addresses from now on. The caller sees to it that nobody uses their bytes meanwhile.
+
+  /// Those of a file, which others may share. False if the machine refuses, and then nothing has changed.
+  bool replace(const void* ptr, size_t bytes, int file, size_t fileOffset);
+  /// Private ones, which read as zero. False likewise.
+  bool renew(const void* ptr, size_t bytes);
 
   /// The view is to go; the first `used` bytes of addresses stay taken for ever, so that no later pointer equals a
   /// stale one. The rest is given back.
   void retire(size_t used) { addresses_.abandon(used); }
 
  private:
+  size_t offsetOf(const void* ptr) const { return static_cast<size_t>(static_cast<const char*>(ptr) - base()); }
+
   char* base_ = nullptr;
   size_t size_ = 0;
   Mapping addresses_;

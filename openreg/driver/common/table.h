@@ -5,6 +5,7 @@
 #include "device_calls.h"
 #include "event_calls.h"
 #include "guarded.h"
+#include "ipc_calls.h"
 #include "kernel_calls.h"
 #include "memory_calls.h"
 #include "stream_calls.h"
@@ -18,6 +19,7 @@ constexpr OrDriver tableOf(const char* name) {
   using Streams = StreamCalls<Driver>;
   using Memories = MemoryCalls<Driver>;
   using Copies = CopyCalls<Driver>;
+  using Sharing = IpcCalls<Driver>;
   using Events = EventCalls<Driver>;
   using Kernels = KernelCalls<Driver>;
   return {
@@ -52,9 +54,9 @@ constexpr OrDriver tableOf(const char* name) {
       .MemcpyAsync = guarded<Copies::memcpyAsync>,
       .MemcpyPeerAsync = guarded<Copies::memcpyPeerAsync>,
       .MemsetAsync = guarded<Copies::memsetAsync>,
-      .IpcGetMemHandle = nullptr, // Sharing memory between processes and activity records are still to come.
-      .IpcOpenMemHandle = nullptr,
-      .IpcCloseMemHandle = nullptr,
+      .IpcGetMemHandle = guarded<Sharing::ipcGetMemHandle>,
+      .IpcOpenMemHandle = guarded<Sharing::ipcOpenMemHandle>,
+      .IpcCloseMemHandle = guarded<Sharing::ipcCloseMemHandle>,
       .EventCreateWithFlags = guarded<Events::eventCreateWithFlags>,
       .EventDestroy = guarded<Events::eventDestroy>,
       .EventRecord = guarded<Events::eventRecord>,
@@ -64,7 +66,7 @@ constexpr OrDriver tableOf(const char* name) {
       .ModuleLoad = guarded<Kernels::moduleLoad>,
       .ModuleGetKernel = guarded<Kernels::moduleGetKernel>,
       .LaunchKernel = guarded<Kernels::launchKernel>,
-      .ActivitySubscribe = nullptr,
+      .ActivitySubscribe = nullptr, // Activity records are still to come.
       .ActivityUnsubscribe = nullptr,
   };
 }

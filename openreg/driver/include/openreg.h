@@ -480,27 +480,41 @@ OPENREG_EXPORT orError_t orMemset(void* ptr, int value, size_t size);
  */
 OPENREG_EXPORT orError_t orMemsetAsync(void* ptr, int value, size_t size, orStream_t stream);
 
+// LITERALINCLUDE START: CONTRACT IPC
 /**
- * @brief A name for a device allocation that another process can open. Does not block.
- * @param[out] handle Receives it.
- * @param ptr Start of a live device allocation.
- * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked.
+ * @brief Names a device allocation to other processes of the same user on this machine.
+ *
+ * The handle is plain bytes, which may travel in any way; it is valid as long as the allocation lives. Asked again, the
+ * answer is the same. May block until what the device executes at the moment has ended.
+ * @param[out] handle Receives the name.
+ * @param ptr Start of a live allocation that ::orMalloc gave in this process.
+ * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation (the host has not enough memory or file descriptors),
+ *         ::orErrorNotImplemented, ::orErrorForked, or the device's sticky error.
  */
 OPENREG_EXPORT orError_t orIpcGetMemHandle(orIpcMemHandle* handle, void* ptr);
 
 /**
- * @brief Maps an allocation of another process into the current device's addresses. Does not block.
- * @param[out] ptr Receives the address in this process.
- * @param handle From ::orIpcGetMemHandle.
- * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked.
+ * @brief Gives an allocation of another process an address of the current device here: the same bytes, not a copy.
+ *
+ * Kernels, copies and fills may use it like an allocation of this device, of which it takes no memory. Streams and
+ * events don't order the work of two processes: whoever shares waits for its work first. Each call gives an address of
+ * its own. When the other process frees its memory or ends, however it does, the address stays valid; what it holds is
+ * undefined from the free on, and unchanged by the end. Does not block.
+ * @param[out] ptr Receives the address, aligned as those of ::orMalloc; null on an error.
+ * @param handle From ::orIpcGetMemHandle of another process with the same driver.
+ * @return ::orErrorInvalidValue (a handle of this process; of memory that is gone, or of another user; made-up bytes),
+ *         ::orErrorMemoryAllocation (no addresses left), ::orErrorNotImplemented, ::orErrorForked, or the device's
+ *         sticky error.
  */
 OPENREG_EXPORT orError_t orIpcOpenMemHandle(void** ptr, const orIpcMemHandle* handle);
 
 /**
- * @brief Unmaps what ::orIpcOpenMemHandle mapped; waits for the device.
+ * @brief Ends what ::orIpcOpenMemHandle began. Blocks until the device's work is done, as ::orFree does.
+ * @param ptr Exactly what ::orIpcOpenMemHandle gave. A pointer from before a reset does nothing.
  * @return ::orErrorInvalidValue, ::orErrorNotImplemented. In a forked child does nothing and returns ::orSuccess.
  */
 OPENREG_EXPORT orError_t orIpcCloseMemHandle(void* ptr);
+// LITERALINCLUDE END: CONTRACT IPC
 
 /** @} */
 

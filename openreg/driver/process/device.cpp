@@ -107,7 +107,7 @@ void Device::start(std::unique_lock<std::mutex>& lock) {
     if (addresses == nullptr) {
       throw StartError("the machine has not enough addresses for its memory");
     }
-    memoryFile_ = createMemory("openreg-memory", memory.total());
+    memoryFile_ = SharedFile(memory.total());
     Shared& shared = host_.shared();
     plan.board = shared.boardMemory.number();
     plan.memory = memoryFile_.number();
@@ -124,7 +124,7 @@ void Device::start(std::unique_lock<std::mutex>& lock) {
     });
     memory.adopt(std::move(addresses));
   } catch (const std::runtime_error& error) { // StartError, or std::system_error from shared memory.
-    memoryFile_ = Descriptor();
+    memoryFile_ = SharedFile();
     throw Refused{orDriverError(orErrorDriver, "device %d cannot be used: %s", index, error.what())};
   }
   host_.peers.greet(*this, *executor_);
@@ -233,7 +233,7 @@ void Device::reset() {
     lostWord().store(0);
   }
   memory.reset();
-  memoryFile_ = Descriptor();
+  memoryFile_ = SharedFile();
   active_.store(false, std::memory_order_release);
   failure.clear();
   resetting_ = false;

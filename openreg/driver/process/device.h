@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "common/device.h"
@@ -36,6 +37,11 @@ class Device : public DeviceBase {
   void* allocate(size_t size);
   bool release(const void* ptr); ///< False if nothing starts there (any more).
   void info(size_t* free, size_t* total);
+
+  // Memory shared between processes; see IpcCalls.
+  std::optional<orIpcMemHandle> share(const char* base);
+  void* open(SharedPart part);
+  bool close(const char* base);
 
   // See DeviceBase; these tell the executor, too.
   bool enablePeer(const Device& peer);
@@ -166,7 +172,7 @@ class Device : public DeviceBase {
   bool resetting_ = false;
   DelayFrame delay_; ///< Different from what OPENREG_SIM says only after setDelay.
   std::shared_ptr<Executor> executor_;
-  Descriptor memoryFile_;
+  SharedFile memoryFile_;
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 

@@ -1,4 +1,5 @@
 // The memory of a device: the executor hands it out, and the host keeps the books.
+#include "common/ipc_calls.h"
 #include "host.h"
 #include "openreg_driver.h"
 #include "wire/text.h"
@@ -44,6 +45,38 @@ void Device::info(size_t* free, size_t* total) {
   }
   *free = answer.free;
   *total = answer.total;
+}
+
+// All of the device's memory is one file, which is what a handle names a part of. So the bytes of an allocation needn't
+// move when it is shared. But what has it open sees what its pages get to hold after it has been freed.
+
+std::optional<orIpcMemHandle> Device::share(const char* base) {
+  const std::lock_guard lock(mutex_);
+  const std::optional<Block> block = memory.find(base);
+  if (!block || block->base != base || executor_ == nullptr) {
+    return std::nullopt;
+  }
+  return memoryFile_.handleOf(static_cast<size_t>(base - memory.base()), block->size);
+}
+
+void* Device::open(SharedPart part) {
+  const auto it = executor();
+  const size_t bytes = part.bytes;
+  char* base = memory.reserve(bytes);
+  if (base == nullptr) {
+    throw Refused{noAddresses(index, bytes, memory.total())};
+  }
+  try {
+    host_.peers.open(*this, it, base, std::move(part));
+  } catch (...) {
+    memory.close(base);
+    throw;
+  }
+  return base;
+}
+
+bool Device::close(const char* base) {
+  return host_.peers.close(*this, base);
 }
 
 bool Device::enablePeer(const Device& peer) {

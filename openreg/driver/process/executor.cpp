@@ -109,8 +109,8 @@ orError_t Executor::take(Kind kind, uint64_t number, void* answer, size_t answer
 }
 // LITERALINCLUDE END: EXECUTOR TAKE
 
-void Executor::grant(int device, int descriptor) {
-  const Grant grant{.device = device};
+void Executor::grant(const char* address, int descriptor) {
+  const Grant grant{.address = reinterpret_cast<uint64_t>(address)};
   if (!sendMessage(socket_, &grant, sizeof(grant), {&descriptor, 1})) {
     kill(orErrorTimedOut, "has not received a message within its deadline"); // If it has ended, that is known already.
   }

@@ -63,8 +63,8 @@ class Executor : public std::enable_shared_from_this<Executor> {
   /// Whether it answers; if it does not, it is ended.
   bool ping() { return request(Kind::Ping, {}) == orSuccess; }
 
-  /// Gives it a descriptor: a Grant.
-  void grant(int device, int descriptor);
+  /// Gives it a descriptor of the memory at an address: a Grant.
+  void grant(const char* address, int descriptor);
 
   /// Tells it to end, and blocks until it has: after its running kernel.
   void quit();

@@ -55,7 +55,7 @@ bool Peers::introduce(Device& device, Device& peer) {
   if ((knownBy_[peer.index].load() & device.bit()) != 0) {
     return true;
   }
-  executor->grant(peer.index, memory);
+  executor->grant(peer.memory.base(), memory);
   executor->post(
       Kind::PeerMemory, {pieceOf(
                             PeerMemoryFrame{
@@ -68,6 +68,11 @@ bool Peers::introduce(Device& device, Device& peer) {
         Kind::PeerBlock,
         {pieceOf(PeerBlockFrame{.device = peer.index, .address = reinterpret_cast<uint64_t>(base), .size = size})});
   });
+  for (const auto& [base, opened] : opened_) {
+    if (&opened.device == &peer) {
+      show(*executor, base, opened);
+    }
+  }
   knownBy_[peer.index].fetch_or(device.bit()); // Only now: who finds it set posts work that needs those frames.
   return true;
 }
@@ -85,8 +90,58 @@ void Peers::announce(Device& device, const void* address, size_t size) {
   }
 }
 
+void Peers::show(Executor& executor, const char* base, const Opened& opened) {
+  const OpenMemoryFrame frame{
+      .device = opened.device.index,
+      .address = reinterpret_cast<uint64_t>(base),
+      .size = opened.part.bytes,
+      .offset = opened.part.offset};
+  executor.grant(base, opened.part.file.number());
+  const orError_t error = executor.request(Kind::OpenMemory, {pieceOf(frame)});
+  if (error == orErrorDeviceLost) {
+    throw Refused{opened.device.whyLost()};
+  }
+  require(error);
+}
+
+void Peers::open(Device& device, const std::shared_ptr<Executor>& executor, const char* base, SharedPart part) {
+  const std::lock_guard lock(mutex_);
+  if (device.running() != executor) {
+    throw Refused{device.whyLost()};
+  }
+  Opened opened{device, std::move(part)};
+  show(*executor, base, opened);
+  for (const auto& peer : host().devices) {
+    const auto other = peer->running();
+    if ((knownBy_[device.index].load() & peer->bit()) != 0 && other != nullptr) {
+      try {
+        show(*other, base, opened);
+      } catch (const Refused&) {
+        other->distrust("cannot open memory that another device of this process has open");
+      }
+    }
+  }
+  opened_.emplace(base, std::move(opened));
+}
+
+bool Peers::close(Device& device, const char* base) {
+  const std::lock_guard lock(mutex_);
+  if (opened_.erase(base) == 0) {
+    return false;
+  }
+  const PeerBlockFrame frame{.device = device.index, .address = reinterpret_cast<uint64_t>(base)};
+  for (const auto& one : host().devices) {
+    if (one.get() == &device || (knownBy_[device.index].load() & one->bit()) != 0) {
+      tell(*one, Kind::CloseMemory, frame);
+    }
+  }
+  device.memory.close(base); // Only now can another thread be given the addresses, and send frames about them.
+  return true;
+}
+
 void Peers::forget(Device& device) {
   const std::lock_guard lock(mutex_);
+  std::erase_if(opened_, [&](const auto& it) { return &it.second.device == &device; });
   for (const auto& peer : host().devices) {
     knownBy_[peer->index].fetch_and(~device.bit()); // Its executor goes, and with it all it knew.
     device.DeviceBase::disablePeer(*peer);

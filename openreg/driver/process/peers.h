@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 
+#include "common/shared_file.h"
 #include "wire/protocol.h"
 
 namespace openreg::process {
@@ -27,6 +30,13 @@ class Peers {
   /// `device` has allocated or (size 0) freed something.
   void announce(Device& device, const void* address, size_t size);
 
+  /// Memory of another process has addresses of `device` from now on, for all who know its memory. Refuses the call if
+  /// the executor cannot have it, or if `executor` is not the device's any more.
+  void open(Device& device, const std::shared_ptr<Executor>& executor, const char* base, SharedPart part);
+
+  /// It has them no longer; false if it hadn't.
+  bool close(Device& device, const char* base);
+
   /// A new executor is told what had been enabled.
   void greet(const Device& device, Executor& executor);
 
@@ -34,7 +44,16 @@ class Peers {
   void forget(Device& device);
 
  private:
+  /// Memory of another process.
+  struct Opened {
+    Device& device;
+    SharedPart part;
+  };
+
+  static void show(Executor& executor, const char* base, const Opened& opened);
+
   std::mutex mutex_;
+  std::map<const char*, Opened> opened_; ///< By address.
   std::atomic<uint32_t> knownBy_[kMaxDevices]{}; ///< One bit for each device that knows this one's memory.
 };
 

@@ -54,6 +54,7 @@ void CopyCommand::run(Stream& stream) {
   Device& device = stream.device();
   device.delay(device.copyDelayNs.load(std::memory_order_relaxed));
   if (size_ != 0 && !device.failure.exists()) {
+    const Standstill::Touch touch(simulator().standstill);
     copyBytes(dst_.bytes, src_.bytes, size_);
   }
 }
@@ -64,6 +65,7 @@ void FillCommand::run(Stream& stream) {
   Device& device = stream.device();
   device.delay(device.copyDelayNs.load(std::memory_order_relaxed));
   if (size_ != 0 && !device.failure.exists()) {
+    const Standstill::Touch touch(simulator().standstill);
     std::memset(dst_.bytes, value_, size_);
   }
 }

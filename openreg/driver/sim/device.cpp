@@ -2,8 +2,10 @@
 #include "device.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 
+#include "common/ipc_calls.h"
 #include "simulator.h"
 #include "stream.h"
 
@@ -24,6 +26,23 @@ void* Device::allocate(size_t size) {
         index, memory.free(), memory.total())};
   }
   return allocated;
+}
+
+std::optional<orIpcMemHandle> Device::share(const char* base) {
+  const Standstill::Hold hold(simulator().standstill);
+  return memory.share(base);
+}
+
+void* Device::open(const SharedPart& part) {
+  char* base = memory.prepare() ? memory.reserve(part.bytes) : nullptr;
+  if (base == nullptr) {
+    throw Refused{noAddresses(index, part.bytes, memory.total())};
+  }
+  if (!memory.show(base, part.bytes, part.file, part.offset)) {
+    memory.close(base);
+    throw std::bad_alloc();
+  }
+  return base;
 }
 
 void Device::info(size_t* free, size_t* total) const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "common/device.h"
@@ -29,6 +30,11 @@ class Device : public DeviceBase {
   void* allocate(size_t size);
   bool release(void* ptr) { return memory.release(ptr); }
   void info(size_t* free, size_t* total) const;
+
+  // Memory shared between processes; see IpcCalls.
+  std::optional<orIpcMemHandle> share(const char* base);
+  void* open(const SharedPart& part);
+  bool close(const char* base) { return memory.close(base); }
 
   /// The handle of the default stream; made at the first call. 0 if there are too many streams.
   uint64_t defaultStream();

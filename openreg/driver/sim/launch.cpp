@@ -80,6 +80,7 @@ void LaunchCommand::run(Stream& stream) {
   if (device.failure.exists()) {
     return;
   }
+  const Standstill::Touch touch(simulator().standstill);
   std::vector<Span> peers; // Keeps memory of peers in place while the kernel runs. Usually empty.
   const auto* pointers = reinterpret_cast<const orPointerArg*>(args() + descriptorsAt(argsSize_));
   std::array<char*, OPENREG_MAX_POINTER_ARGS> given; // All before the first is replaced: two may be the same one.

@@ -8,6 +8,7 @@
 #include "event.h"
 #include "module.h"
 #include "pinned.h"
+#include "standstill.h"
 #include "stream.h"
 
 namespace openreg::sim {
@@ -19,6 +20,7 @@ struct Simulator : Objects<Device, Stream, Event, Module, Kernel> {
 
   const Options options;
   Bell bell;
+  Standstill standstill;
 
   Pinned& pinned() { return pinned_; }
   Pinned* pinnedIfAny() { return &pinned_; }

@@ -98,6 +98,7 @@ void Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size
   }
   require(on.surface());
   if (size != 0) {
+    const Standstill::Touch touch(simulator().standstill);
     std::memmove(dst.bytes, src.bytes, size);
   }
 }

@@ -98,6 +98,26 @@ void Service::onUnpin(const RangeFrame& frame) {
   pins_.erase(it);
 }
 
+void Service::onOpenMemory(const OpenMemoryFrame& frame) {
+  const Descriptor file = granted(frame.address, "memory of another process");
+  Memory& memory = deviceAt(frame.device).memory;
+  const auto* base = reinterpret_cast<const char*>(frame.address);
+  if (frame.offset % kMemoryAlignment != 0 || memory.noteReserved(base, frame.size) != Noted::Now) {
+    throw Garbled(
+        "a frame opens " + std::to_string(frame.size) + " bytes of another process at addresses they cannot have");
+  }
+  if (!memory.show(base, frame.size, file, frame.offset)) {
+    memory.close(base);
+    throw Refused{orDriverError(orErrorMemoryAllocation, "memory of another process cannot be mapped")};
+  }
+}
+
+void Service::onCloseMemory(const PeerBlockFrame& frame) {
+  if (frame.size != 0 || !deviceAt(frame.device).memory.close(reinterpret_cast<const char*>(frame.address))) {
+    throw Garbled("a frame closes memory of another process that is not open");
+  }
+}
+
 void Service::onPeerBlock(const PeerBlockFrame& frame) {
   Memory& memory = peerAt(frame.device).memory;
   const auto* base = reinterpret_cast<const char*>(frame.address);

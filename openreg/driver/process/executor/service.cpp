@@ -64,7 +64,7 @@ bool Service::takeMessage() {
   }
   const auto* grant = message.as<Grant>(kMagic);
   if (grant != nullptr && message.descriptors.size() == 1) {
-    grants_[grant->device] = std::move(message.descriptors[0]);
+    grants_[grant->address] = std::move(message.descriptors[0]);
   }
   return true; // Anything else is the doorbell.
 }
@@ -100,6 +100,8 @@ void Service::serve(const Header& frame) {
       {Kind::Delay, by<&Service::onDelay>},
       {Kind::Pin, by<&Service::onPin>},
       {Kind::Unpin, by<&Service::onUnpin>},
+      {Kind::OpenMemory, by<&Service::onOpenMemory>},
+      {Kind::CloseMemory, by<&Service::onCloseMemory>},
   };
   static_assert(std::ranges::is_sorted(kHandlers, {}, &Handler::kind), "a handler is found by its kind's number");
   static_assert(std::size(kHandlers) == static_cast<size_t>(Kind::kCount));
@@ -172,28 +174,33 @@ sim::Device& Service::peerAt(int32_t index) {
 
 void Service::onPeerMemory(const PeerMemoryFrame& frame) {
   Memory& memory = peerAt(frame.device).memory;
-  while (!grants_.contains(frame.device)) {
-    if (!awaitMessage(socket_, 0)) { // It has been sent before the frame, so it is there.
-      throw Garbled("a frame names the memory of device " + std::to_string(frame.device) + ", which was not granted");
-    }
-    if (!takeMessage()) {
-      _exit(0);
-    }
-  }
+  const Descriptor file = granted(frame.base, "the memory of a peer");
   memory.reset();
   const auto& devices = sim::simulator().devices;
   const auto* base = reinterpret_cast<const char*>(frame.base);
   const bool known =
       frame.base > UINT64_MAX - frame.bytes || std::any_of(devices.begin(), devices.end(), [&](const auto& other) {
         const char* there = other->memory.base();
-        return there != nullptr && there < base + frame.bytes && base < there + other->memory.total();
+        return there != nullptr && there < base + frame.bytes && base < there + other->memory.addresses();
       });
   if (known || frame.bytes != memory.total()) {
     throw Garbled(
         "a frame names the memory of device " + std::to_string(frame.device) + " at addresses it cannot have");
   }
-  memory.adopt(viewOf(frame.base, frame.bytes, grants_[frame.device]));
-  grants_.erase(frame.device);
+  memory.adopt(viewOf(frame.base, frame.bytes, file));
+}
+
+/// What has been granted for an address.
+Descriptor Service::granted(uint64_t address, const char* what) {
+  while (!grants_.contains(address)) {
+    if (!awaitMessage(socket_, 0)) { // It has been sent before the frame, so it is there.
+      throw Garbled("a frame names " + std::string(what) + ", which was not granted");
+    }
+    if (!takeMessage()) {
+      _exit(0);
+    }
+  }
+  return std::move(grants_.extract(address).mapped());
 }
 
 } // namespace openreg::process

@@ -156,6 +156,9 @@ class Service {
   void onPeerEnable(const PeerFrame& frame) { device_.enablePeer(peerAt(frame.device)); }
   void onPeerDisable(const PeerFrame& frame) { device_.disablePeer(peerAt(frame.device)); }
   void onPeerBlock(const PeerBlockFrame& frame);
+  void onOpenMemory(const OpenMemoryFrame& frame);
+  void onCloseMemory(const PeerBlockFrame& frame);
+  Descriptor granted(uint64_t address, const char* what);
   void onPin(const RangeFrame& frame);
   void onUnpin(const RangeFrame& frame);
   sim::Device& deviceAt(int32_t index);
@@ -174,7 +177,7 @@ class Service {
   Channel& channel_;
   sim::Device& device_;
   RingReader reader_;
-  std::map<int32_t, Descriptor> grants_; ///< Memory of peers that no frame has named yet.
+  std::map<uint64_t, Descriptor> grants_; ///< Memory that no frame has named yet, by address.
   /// What is open in the pinned range.
   struct Pin {
     uint64_t bytes;

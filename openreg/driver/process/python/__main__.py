@@ -71,7 +71,7 @@ class Executor:
         self.modules = Modules(with_kernels=options.get("kernels") != "0")
         self.streams: dict[int, Stream] = {}
         self.ring = Ring(self.channel)
-        self.grants: dict[int, int] = {}  # descriptors of peers' memory that no frame has named yet
+        self.grants: dict[int, int] = {}  # descriptors of memory that no frame has named yet, by address
         self.times: dict[int, tuple[int, int]] = {}  # of events: which version, when
         self.here = here_of(index)  # our part of the board
         self.board.protect_all_but(self.here, wire.DEVICE_BYTES)
@@ -136,7 +136,7 @@ class Executor:
         if not data:
             os._exit(0)  # Kernels may be running: nothing to clean up is worth waiting for them.
         if len(data) == wire.GRANT.size and len(files) == 1:
-            self.grants[wire.GRANT.unpack(data)[1]] = files[0]
+            self.grants[wire.GRANT.unpack(data)[2]] = files[0]
 
     # LITERALINCLUDE END: PYTHON EXECUTOR
 
@@ -251,7 +251,7 @@ class Executor:
     def place(self, where: int, at: int, size: int) -> tuple[int | None, object]:
         """Where this process sees an end of a copy, and what must not go away meanwhile."""
         if where == WHERE_DEVICE:
-            owner = self.device.owner(at)
+            _, owner = self.device.owner(at)
             return (owner.find(at, size) if owner else None), owner
         pins = [] if where != WHERE_PINNED else self.pins.items()
         pin = next((pin for begin, pin in pins if begin <= at and at + size <= begin + pin.size), None)
@@ -311,15 +311,35 @@ class Executor:
 
     def on_peer_memory(self, index: int, _: int, base: int, size: int) -> None:
         """Another device's memory may be copied from and to. Its descriptor has come before, or is on its way."""
-        while self.peer(index) not in self.grants:
-            if not select.select([self.host], [], [], 0)[0]:
-                raise Garbled(f"a frame names the memory of device {index}, which was not granted")
-            self.take_message()
+        file = self.granted(base, f"the memory of device {self.peer(index)}")
         others = [it for at, it in self.device.peers.items() if at != index] + [self.device.memory]
         known = any(it.base < base + size and base < it.base + it.bytes.size for it in others)
         if known or size != self.device.memory.bytes.size or base + size > 2**64:
             raise Garbled(f"a frame names the memory of device {index} at addresses it cannot have")
-        self.device.peers[index] = Memory(base, Shared(self.grants.pop(index), size))
+        self.device.peers[index] = Memory(base, Shared(file, size))
+
+    def granted(self, address: int, what: str) -> int:
+        """The descriptor that was sent for an address."""
+        while address not in self.grants:
+            if not select.select([self.host], [], [], 0)[0]:
+                raise Garbled(f"a frame names {what}, which was not granted")
+            self.take_message()
+        return self.grants.pop(address)
+
+    def on_open_memory(self, index: int, _: int, address: int, size: int, offset: int) -> None:
+        """Memory of another process has these addresses."""
+        file = self.granted(address, "memory of another process")
+        if any(it.covers(address) or address <= it.base < address + size for _, it in self.device.memories()):
+            raise Garbled(f"a frame opens {size} bytes of another process at addresses they cannot have")
+        memory = Memory(address, Shared(file, size, offset))
+        memory.note(address, size)
+        self.device.opened[address] = index, memory
+
+    def on_close_memory(self, index: int, _: int, address: int, size: int) -> None:
+        """It has them no longer."""
+        if size or self.device.opened.get(address, (None,))[0] != index:
+            raise Garbled("a frame closes memory of another process that is not open")
+        del self.device.opened[address]
 
     def on_peer_block(self, index: int, _: int, address: int, size: int) -> None:
         """An allocation there has begun or ended."""
@@ -334,6 +354,7 @@ class Executor:
     def on_peer_forget(self, index: int, _: int) -> None:
         """That memory is gone."""
         self.device.peers.pop(self.peer(index), None)
+        self.device.opened = {at: it for at, it in self.device.opened.items() if it[0] != index}
 
     def on_peer_enable(self, index: int, _: int) -> None:
         """Kernels may use it, too."""

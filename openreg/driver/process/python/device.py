@@ -20,6 +20,7 @@ class Device:
         """A device that has not failed."""
         self.index, self.memory = index, memory
         self.peers: dict[int, Memory] = {}  # whose memory copies may use
+        self.opened: dict[int, tuple[int, Memory]] = {}  # other processes', by address; with the device that has it
         self.accessible: set[int] = set()  # whose memory kernels may use, too
         self.kernel_delay = self.copy_delay = 0.0
         self.failure: tuple[int, str] | None = None
@@ -33,9 +34,13 @@ class Device:
                 self.failure = error, text
             self.dropping.set()
 
-    def owner(self, address: int) -> Memory | None:
-        """Whose memory an address is of."""
-        return next((it for it in (self.memory, *self.peers.values()) if it.covers(address)), None)
+    def owner(self, address: int) -> tuple[int | None, Memory | None]:
+        """Whose memory an address is of: the number of its device, and the memory; None twice if it is of neither."""
+        return next((pair for pair in self.memories() if pair[1].covers(address)), (None, None))
+
+    def memories(self) -> list[tuple[int, Memory]]:
+        """All there are, each with the number of its device."""
+        return [(self.index, self.memory), *self.peers.items(), *self.opened.values()]
 
     def delay(self, seconds: float) -> None:
         """Takes longer, as a test has asked for; until the device fails."""

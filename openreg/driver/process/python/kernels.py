@@ -177,12 +177,12 @@ def launch(device: Device, kernel: Kernel, args: bytes, pointers: bytes) -> None
             continue  # Nothing is touched, so whatever stands there may stay.
         place = ctypes.c_uint64.from_address(start + offset)
         (given,) = struct.unpack_from("<Q", args, offset)  # not what an earlier descriptor of it has put there
-        owner = device.owner((given + lower) % 2**64)
-        allowed = owner is device.memory or any(device.peers.get(peer) is owner for peer in device.accessible)
+        whose, owner = device.owner((given + lower) % 2**64)
+        allowed = whose == device.index or whose in device.accessible
         seen = owner.find(given + lower, extent) if owner and allowed else None
         if seen is None:
             where = f"one live allocation of device {device.index} or of a peer it has access to"
-            hint = peer_of(device, owner) if owner else " (it is host memory)"
+            hint = hint_of(whose, allowed)
             text = f"the pointer at argument byte {offset} is {given:#x} and is used from byte {lower} on for "
             fail(Error.ILLEGAL_ADDRESS, f"{text}{extent} bytes; expected these to lie in {where}{hint}")
             return
@@ -191,12 +191,11 @@ def launch(device: Device, kernel: Kernel, args: bytes, pointers: bytes) -> None
     kernel.run(start, len(args), fail)
 
 
-def peer_of(device: Device, owner: object) -> str:
+def hint_of(whose: int | None, allowed: bool) -> str:
     """Says whose memory it is, if that is why a kernel may not use it."""
-    for peer, memory in device.peers.items():
-        if memory is owner and peer not in device.accessible:
-            return f" (it is memory of device {peer}, to which there is no peer access)"
-    return ""
+    if whose is None:
+        return " (it is host memory)"
+    return "" if allowed else f" (it is memory of device {whose}, to which there is no peer access)"
 
 
 # LITERALINCLUDE END: PYTHON LAUNCH

@@ -9,7 +9,7 @@ import threading
 
 from wire import Shared
 
-ALIGNMENT = 512
+ALIGNMENT = 4096
 POISON = 0xCB
 
 

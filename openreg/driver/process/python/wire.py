@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 # LITERALINCLUDE START: PYTHON FORMATS
 MAGIC = 0x4652524F
-VERSION = 3
+VERSION = 4
 HELLO = struct.Struct("<IIiiQQQ512s")
 WELCOME = struct.Struct("<IIi508s")
-GRANT = struct.Struct("<Ii")
+GRANT = struct.Struct("<IIQ")
 HEADER = struct.Struct("<IHHIIQq")
 ANSWER = struct.Struct("<IiQII1024s")
 FENCE = struct.Struct("<QIi")  # value, wakes, cpu
@@ -52,8 +52,10 @@ PAYLOADS = {
     "delay": ("qq", False),
     "pin": ("QQ", False),
     "unpin": ("QQ", False),
+    "open_memory": ("iIQQQ", False),
+    "close_memory": ("iIQQ", False),
 }
-REQUESTS = {"ping", "malloc", "mem_info", "module_load", "module_kernel", "event_time"}
+REQUESTS = {"ping", "malloc", "mem_info", "module_load", "module_kernel", "event_time", "open_memory"}
 KINDS = list(PAYLOADS)
 
 # Where things lie in a channel (channel.h).
@@ -91,9 +93,9 @@ class Shared:
     step, with everything written before visible to whoever sees the change.
     """
 
-    def __init__(self, file: int, size: int) -> None:
-        """Maps it; closes the descriptor."""
-        self.bytes = mmap.mmap(file, size)
+    def __init__(self, file: int, size: int, offset: int = 0) -> None:
+        """Maps a part of it; closes the descriptor."""
+        self.bytes = mmap.mmap(file, size, offset=offset)
         os.close(file)
         self.size = size
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.bytes))

@@ -37,7 +37,9 @@ enum class Kind : uint16_t {
   Delay = 22,        ///< DelayFrame. For tests.
   Pin = 23,          ///< RangeFrame. Copies may name these pages of the pinned range from now on.
   Unpin = 24,        ///< RangeFrame. They may not any more; the host has waited for those that do.
-  kCount = 25
+  OpenMemory = 25,   ///< OpenMemoryFrame, after a Grant → nothing. Memory of another process has these addresses.
+  CloseMemory = 26,  ///< PeerBlockFrame. It has them no longer; the host has waited for what uses it.
+  kCount = 27
 };
 
 /// What messages call a request; null for a kind that is posted.
@@ -55,6 +57,8 @@ constexpr const char* requestName(Kind kind) {
       return "ModuleKernel";
     case Kind::EventTime:
       return "EventTime";
+    case Kind::OpenMemory:
+      return "OpenMemory";
     default:
       return nullptr;
   }
@@ -166,7 +170,16 @@ struct PeerBlockFrame {
   int32_t device = 0;
   uint32_t reserved = 0;
   uint64_t address = 0;
-  uint64_t size = 0; ///< 0: it has ended.
+  uint64_t size = 0; ///< 0: it has ended, as always of CloseMemory.
+};
+
+/// Memory of another process, behind a device's own: the executor's or a granted peer's.
+struct OpenMemoryFrame {
+  int32_t device = 0;
+  uint32_t reserved = 0;
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t offset = 0; ///< Where it begins in the file whose descriptor was granted.
 };
 
 /// Whole pages of the pinned range.

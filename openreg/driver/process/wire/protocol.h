@@ -54,7 +54,7 @@
 namespace openreg::process {
 
 /// Grows with every change of what follows. Both sides must have the same.
-constexpr uint32_t kProtocolVersion = 3;
+constexpr uint32_t kProtocolVersion = 4;
 
 constexpr uint32_t kMagic = 0x4652'524F; ///< "ORRF" in memory; starts every frame, answer and message.
 
@@ -86,10 +86,11 @@ struct Welcome {
   char text[508] = ""; ///< Why.
 };
 
-/// Carries the descriptor of another device's memory; comes before the PeerMemory frame that says what it is for.
+/// Carries the descriptor of memory; comes before the PeerMemory or OpenMemory frame that says what it is for.
 struct Grant {
   uint32_t magic = kMagic;
-  int32_t device = 0; ///< Whose memory it is.
+  uint32_t reserved = 0;
+  uint64_t address = 0; ///< The address in that frame.
 };
 
 // LITERALINCLUDE START: WIRE HEADER
