@@ -1,4 +1,4 @@
-"""Memory shared between processes: a handle travels, and two processes see the same bytes."""
+"""Memory and events shared between processes: a handle travels, and two processes see the same bytes, in order."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ def open_(text, device=0):
     return api.address(api.on(device, "orIpcOpenMemHandle", handle))
 def close(address):
     api.ok(lib.orIpcCloseMemHandle(api.pointer(address)))
+def share_event(event):
+    return bytes(api.get("orIpcGetEventHandle", event).reserved).hex()
+def open_event(text, device=0):
+    return api.on(device, "orIpcOpenEventHandle", ffi.new("orIpcEventHandle*", [bytes.fromhex(text)]))
 names = globals()
 for line in sys.stdin:
     out = error = None
@@ -141,7 +145,9 @@ def test_kernels_and_fills_of_both_use_it(api: OpenReg, other: Any) -> None:
     log = api.log()
     api.append(log, 1, api.default_stream())
     api.synchronize(api.default_stream())
-    second.does(f"log = open_({share(api, log)!r}); api.append(log, 2, api.default_stream()); api.synchronize(api.default_stream())")
+    second.does(
+        f"log = open_({share(api, log)!r}); api.append(log, 2, api.default_stream()); api.synchronize(api.default_stream())"
+    )
     assert api.read_log(log) == [1, 2]
     second.does("api.ok(lib.orMemset(api.pointer(log), 0, 16)); close(log)")
     assert api.read_log(log) == []
@@ -292,7 +298,9 @@ def test_a_handle_of_freed_memory_is_refused(api: OpenReg, other: Any) -> None:
     second = other()
     text = second.does("a = api.malloc(64); out = share(a)")
     second.does("api.ok(api.free(a)); api.forget(0)")
-    refused(api, text, rf"names memory of process {second.process.pid}, which has freed it or has ended; expected a live")
+    refused(
+        api, text, rf"names memory of process {second.process.pid}, which has freed it or has ended; expected it to live"
+    )
 
 
 def test_a_handle_of_a_process_that_has_ended_is_refused(api: OpenReg, other: Any) -> None:
@@ -307,7 +315,7 @@ def test_a_handle_with_a_wrong_byte_is_refused(api: OpenReg, other: Any, byte: i
     real = bytearray.fromhex(other().does("a = api.malloc(64); out = share(a)"))
     close(api, open_(api, real.hex()))
     real[byte] ^= 0xFF
-    refused(api, real.hex(), "'handle' (names memory of process|has bytes that no driver wrote)")
+    refused(api, real.hex(), "'handle' (names memory of process|has bytes that no driver wrote to name memory)")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
@@ -318,7 +326,7 @@ def test_a_handle_of_another_user_is_refused(api: OpenReg, other: Any) -> None:
     second.does(f"handle = ffi.new('orIpcMemHandle*', [bytes.fromhex({text!r})])")
     said = second.does("code = lib.orIpcOpenMemHandle(ffi.new('void**'), handle); out = api.name(code), api.message()")
     assert said[0] == "orErrorInvalidValue"
-    assert "which cannot be opened (Permission denied); expected memory of a process of the same user" in said[1]
+    assert "which cannot be opened (Permission denied); expected one of a process of the same user" in said[1]
 
 
 def test_only_the_start_of_own_live_memory_can_be_shared(api: OpenReg, other: Any) -> None:
@@ -337,7 +345,9 @@ def test_only_the_start_of_own_live_memory_can_be_shared(api: OpenReg, other: An
 def test_free_and_close_are_not_each_other(api: OpenReg, other: Any) -> None:
     ours, theirs = api.malloc(64), open_(api, other().does("out = share(api.malloc(64))"))
     error = api.lib.orFree(api.pointer(theirs))
-    api.check(error, "orErrorInvalidValue", "'ptr' .* another process shares; expected orIpcCloseMemHandle to be called")
+    api.check(
+        error, "orErrorInvalidValue", "'ptr' .* another process shares; expected orIpcCloseMemHandle to be called"
+    )
     closed = "not the start of open memory of another process; expected a pointer from orIpcOpenMemHandle"
     for wrong in (ours, theirs + 8, 0x1000):
         api.check(api.lib.orIpcCloseMemHandle(api.pointer(wrong)), "orErrorInvalidValue", closed)
@@ -447,3 +457,189 @@ def test_a_forked_child_has_no_view_of_what_is_shared(run_child: Any, other: Any
         api.ok(lib.orIpcCloseMemHandle(it))
         """
     )
+
+
+# ------------------------------------------------------------------------------------------------------------- events
+
+INTERPROCESS = 0x2 | 0x4
+
+
+def share_event(api: OpenReg, event: Any) -> str:
+    """The handle of an event, as text."""
+    return bytes(api.get("orIpcGetEventHandle", event).reserved).hex()
+
+
+def open_event(api: OpenReg, text: str, device: int = 0) -> Any:
+    """The event that a handle names."""
+    return api.on(device, "orIpcOpenEventHandle", api.ffi.new("orIpcEventHandle*", [bytes.fromhex(text)]))
+
+
+@pytest.mark.entry("orIpcGetEventHandle", case="good")
+@pytest.mark.entry("orIpcOpenEventHandle", case="good")
+@pytest.mark.parametrize("device", [0, 1])
+def test_a_stream_waits_for_an_event_of_another_process(api: OpenReg, other: Any, device: int) -> None:
+    second = other()
+    event, log, stream = api.event(flags=INTERPROCESS), api.log(), api.stream()
+    with api.gate(stream) as gate:
+        gate.wait_for()
+        api.append(log, 1, stream)
+        api.record(stream, event)
+        second.does(
+            f"""
+            log, event = open_({share(api, log)!r}, {device}), open_event({share_event(api, event)!r}, {device})
+            stream = api.stream({device})
+            api.ok(lib.orStreamWaitEvent(stream, event, 0))
+            api.append(log, 2, stream, {device})
+            """
+        )
+        assert second.does("out = api.is_done(stream), api.is_complete(event)") == [False, False]
+        assert api.read_log(log) == []
+        gate.open()
+        assert second.does("api.synchronize(stream); out = api.is_complete(event)")
+    assert api.read_log(log) == [1, 2]
+    second.does("close(log); api.ok(lib.orEventDestroy(event))")
+
+
+def test_the_other_process_records_it_and_this_one_waits(api: OpenReg, other: Any) -> None:
+    second = other()
+    event, stream = api.event(flags=INTERPROCESS), api.stream()
+    assert api.is_complete(event)  # It was never recorded.
+    api.ok(api.lib.orStreamWaitEvent(stream, event, 0))
+    api.synchronize(stream)
+    second.does(
+        f"""
+        event, stream = open_event({share_event(api, event)!r}), api.stream()
+        gate = api.gate(stream)
+        gate.wait_for()
+        api.record(stream, event)
+        """
+    )
+    assert not api.is_complete(event)
+    waiting = Call(lambda: api.ok(api.lib.orEventSynchronize(event)))
+    api.ok(api.lib.orStreamWaitEvent(stream, event, 0))
+    assert waiting.blocks()
+    assert not api.is_done(stream)
+    second.does("gate.open()")
+    waiting.result()
+    api.synchronize(stream)
+    assert api.is_complete(event)
+
+
+def test_a_waiter_waits_for_the_version_it_saw(api: OpenReg, other: Any) -> None:
+    second = other()
+    event, first, last, waits = api.event(flags=INTERPROCESS), api.stream(), api.stream(), api.stream()
+    text = share_event(api, event)
+    with api.gate(first) as one, api.gate(last) as two:
+        api.record(first, event)
+        second.does(f"event, stream = open_event({text!r}), api.stream(); api.ok(lib.orStreamWaitEvent(stream, event, 0))")
+        api.record(last, event)
+        api.ok(api.lib.orStreamWaitEvent(waits, event, 0))
+        two.open()
+        api.synchronize(waits)
+        assert api.is_complete(event)
+        assert not second.does("out = api.is_done(stream)")
+        one.open()
+        second.does("api.synchronize(stream)")
+
+
+def test_when_the_recorder_is_killed_its_event_is_complete(api: OpenReg, other: Any) -> None:
+    second = other()
+    event, stream = api.event(flags=INTERPROCESS), api.stream()
+    second.does(
+        f"""
+        event, stream = open_event({share_event(api, event)!r}), api.stream()
+        gate = api.gate(stream)
+        gate.wait_for()
+        api.record(stream, event)
+        """
+    )
+    api.ok(api.lib.orStreamWaitEvent(stream, event, 0))
+    waiting = Call(lambda: api.ok(api.lib.orEventSynchronize(event)))
+    assert waiting.blocks()
+    second.process.kill()  # And nobody has asked about it yet.
+    waiting.result()
+    api.synchronize(stream)
+    assert api.is_complete(event)
+
+
+def test_a_version_recorded_behind_a_failure_is_complete(api: OpenReg, other: Any) -> None:
+    second = other()
+    event, stream = api.event(flags=INTERPROCESS), api.stream()
+    with api.gate(stream):
+        api.fail_on_device(stream)
+        api.record(stream, event)
+        second.does(f"event, stream = open_event({share_event(api, event)!r}), api.stream()")
+        second.does("api.ok(lib.orStreamWaitEvent(stream, event, 0))")
+        assert not second.does("out = api.is_complete(event)")
+    second.does("api.synchronize(stream); api.ok(lib.orEventSynchronize(event))")
+    api.forget(0)
+
+
+def test_a_reset_lets_go_of_a_stream_that_waits_for_another_process(api: OpenReg, other: Any) -> None:
+    second = other()
+    event, stream = api.event(flags=INTERPROCESS), api.stream()
+    second.does(
+        f"""
+        event, stream = open_event({share_event(api, event)!r}), api.stream()
+        gate = api.gate(stream)
+        api.record(stream, event)
+        """
+    )
+    api.ok(api.lib.orStreamWaitEvent(stream, event, 0))
+    assert not api.is_done(stream)
+    Call(lambda: api.forget(0)).result()
+    second.does("gate.open()")
+
+
+def test_a_wrong_handle_of_an_event_is_refused_in_words(api: OpenReg, other: Any) -> None:
+    second = other()
+    event, memory = api.event(flags=INTERPROCESS), api.malloc(64)
+
+    def refused_event(text: str, words: str) -> None:
+        out = api.ffi.new("orEvent_t*")
+        handle = api.ffi.new("orIpcEventHandle*", [bytes.fromhex(text)])
+        error = api.lib.orIpcOpenEventHandle(out, handle)
+        api.check(error, "orErrorInvalidValue", "^orIpcOpenEventHandle: argument 'handle' ", words)
+
+    refused_event(share(api, memory), "no driver wrote to name an event; expected those of orIpcGetEventHandle")
+    refused_event(share_event(api, event), "names an event of this process; expected another's")
+    text = second.does(f"event = api.event(0, {INTERPROCESS}); out = share_event(event)")
+    theirs = open_event(api, text)
+    out = api.ffi.new("orIpcEventHandle*")
+    error = api.lib.orIpcGetEventHandle(out, theirs)
+    api.check(error, "orErrorInvalidValue", "'event' is .*, which another process shares; expected an interprocess event")
+    error = api.lib.orIpcGetEventHandle(out, api.event())
+    api.check(error, "orErrorInvalidValue", "created without orEventInterprocess; expected an interprocess event")
+    second.does("api.ok(lib.orEventDestroy(event))")
+    refused_event(text, f"names an event of process {second.process.pid}, which has freed it or has ended")
+
+
+def test_an_interprocess_event_has_no_time(api: OpenReg) -> None:
+    error = api.lib.orEventCreateWithFlags(api.ffi.new("orEvent_t*"), 0x4)
+    api.check(error, "orErrorInvalidValue", "'flags' is 0x4; expected .* or that with orEventInterprocess")
+    event, stream = api.event(flags=INTERPROCESS), api.stream()
+    api.record(stream, event)
+    error = api.lib.orEventElapsedTime(api.ffi.new("float*"), event, event)
+    api.check(error, "orErrorInvalidHandle", "was created with orEventDisableTiming")
+
+
+def test_events_of_two_processes_in_turns_order_all_their_work(api: OpenReg, other: Any) -> None:
+    """Twenty times there and back, and no host waits in between."""
+    second = other()
+    ours, theirs = api.event(flags=INTERPROCESS), second.does(f"ours = api.event(0, {INTERPROCESS}); out = share_event(ours)")
+    theirs, log, stream = open_event(api, theirs), api.log(), api.stream()
+    second.does(f"theirs, log, stream = open_event({share_event(api, ours)!r}), open_({share(api, log)!r}), api.stream()")
+    for turn in range(0, 40, 2):
+        api.append(log, turn, stream)
+        api.record(stream, ours)
+        second.does(
+            f"""
+            api.ok(lib.orStreamWaitEvent(stream, theirs, 0))
+            api.append(log, {turn + 1}, stream)
+            api.record(stream, ours)
+            """
+        )
+        api.ok(api.lib.orStreamWaitEvent(stream, theirs, 0))
+    api.synchronize(stream)
+    assert api.read_log(log) == list(range(40))
+    second.does("close(log)")

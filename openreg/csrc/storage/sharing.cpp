@@ -132,9 +132,10 @@ c10::Storage openStorage(const SharedStorage& shared, size_t size, c10::Device d
       shared.offset <= room && size <= room - shared.offset, "open: a storage of ", size, " bytes at offset ",
       shared.offset, " does not fit into the ", room, " bytes that argument 'handle' names");
   void* data = opened->allocation->base() + shared.offset;
-  return c10::Storage(c10::make_storage_impl(
-      c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<int64_t>(size)),
-      c10::DataPtr(data, opened.release(), closeOpened, device), nullptr, /*resizable=*/false, device));
+  return c10::Storage(
+      c10::make_storage_impl(
+          c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<int64_t>(size)),
+          c10::DataPtr(data, opened.release(), closeOpened, device), nullptr, /*resizable=*/false, device));
 }
 // LITERALINCLUDE END: OPEN STORAGE
 

@@ -7,9 +7,12 @@ using openreg::api::thread;
 namespace {
 orError_t create(Entry& entry, orEvent_t* event, unsigned int flags) {
   entry.notNull(event != nullptr, "event", "where to put the handle");
+  const bool known = flags == orEventDefault || flags == orEventDisableTiming ||
+                     flags == (unsigned{orEventDisableTiming} | orEventInterprocess);
   entry.require(
-      (flags & ~unsigned{orEventDisableTiming}) == 0, orErrorInvalidValue,
-      "argument 'flags' is 0x%x; expected orEventDefault or orEventDisableTiming", flags);
+      known, orErrorInvalidValue,
+      "argument 'flags' is 0x%x; expected orEventDefault, orEventDisableTiming, or that with orEventInterprocess",
+      flags);
   entry.currentDevice();
   return entry.call("orEventCreateWithFlags", &OrDriver::EventCreateWithFlags, event, flags, thread.device);
 }
@@ -48,4 +51,17 @@ orError_t orEventElapsedTime(float* milliseconds, orEvent_t start, orEvent_t end
   Entry entry("orEventElapsedTime");
   entry.notNull(milliseconds != nullptr, "milliseconds", "where to put the time");
   return entry.call(&OrDriver::EventElapsedTime, milliseconds, start, end);
+}
+
+orError_t orIpcGetEventHandle(orIpcEventHandle* handle, orEvent_t event) {
+  Entry entry("orIpcGetEventHandle");
+  entry.notNull(handle != nullptr, "handle", "where to put the handle");
+  return entry.call(&OrDriver::IpcGetEventHandle, handle, event);
+}
+
+orError_t orIpcOpenEventHandle(orEvent_t* event, const orIpcEventHandle* handle) {
+  Entry entry("orIpcOpenEventHandle");
+  entry.notNull(event != nullptr, "event", "where to put the handle");
+  entry.notNull(handle != nullptr, "handle", "a handle").currentDevice();
+  return entry.call(&OrDriver::IpcOpenEventHandle, event, handle, thread.device);
 }

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "handle.h"
+#include "shared_event.h"
 
 namespace openreg {
 
@@ -20,8 +23,10 @@ class EventBase : public Handled {
     int64_t ns = 0;
   };
 
-  uint64_t open(Device& device, bool timed) { ///< Returns the handle.
+  /// Returns the handle. `shared`: what an interprocess event is, else null.
+  uint64_t open(Device& device, bool timed, std::shared_ptr<SharedEvent> shared) {
     const std::lock_guard lock(mutex_);
+    shared_ = std::move(shared);
     device_.store(&device, std::memory_order_release);
     timed_.store(timed, std::memory_order_relaxed);
     static_cast<Self*>(this)->forget();
@@ -36,16 +41,21 @@ class EventBase : public Handled {
         return false;
       }
       handle.store(0);
+      shared_ = nullptr;
     }
     Driver::instance().events.release(static_cast<Self&>(*this));
     return true;
   }
 
   Device& device() const { return *device_.load(std::memory_order_acquire); }
+  std::shared_ptr<SharedEvent> shared() const {
+    const std::lock_guard lock(mutex_);
+    return shared_;
+  }
   bool timed() const { return timed_.load(std::memory_order_relaxed); }
 
  protected:
-  std::mutex mutex_; ///< Guards the handle's end, and what the driver records.
+  mutable std::mutex mutex_; ///< Guards the handle's end, and what the driver records.
 
  private:
   friend Self; // Alone may be one.
@@ -53,6 +63,7 @@ class EventBase : public Handled {
 
   std::atomic<Device*> device_{nullptr};
   std::atomic<bool> timed_{true};
+  std::shared_ptr<SharedEvent> shared_; ///< Under mutex_.
 };
 
 } // namespace openreg

@@ -1,7 +1,12 @@
 // Calls about events.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "calls.h"
+#include "device.h"
+#include "shared_event.h"
 
 namespace openreg {
 
@@ -10,13 +15,18 @@ struct EventCalls {
   using Given = openreg::Given<Driver>;
 
   static void eventCreateWithFlags(orEvent_t* event, unsigned int flags, int index) {
+    const bool interprocess = (flags & orEventInterprocess) != 0;
+    create(event, index, (flags & orEventDisableTiming) == 0, interprocess ? SharedEvent::create() : nullptr);
+  }
+
+  static void create(orEvent_t* event, int index, bool timed, std::shared_ptr<SharedEvent> shared) {
     auto& owner = Given::usedDevice(index);
     auto* it = Given::all().events.acquire();
     if (it == nullptr) {
       throw Refused{
           orDriverError(orErrorMemoryAllocation, "there are too many events; expected some to be destroyed first")};
     }
-    *event = handleOf<orEvent_t>(it->open(owner, (flags & orEventDisableTiming) == 0));
+    *event = handleOf<orEvent_t>(it->open(owner, timed, std::move(shared)));
   }
 
   static void eventDestroy(orEvent_t event) {
@@ -34,12 +44,18 @@ struct EventCalls {
           on.device().index, it.device().index)};
     }
     require(it.device().use());
-    it.record(number(event), on, number(stream));
+    if (auto shared = it.shared()) {
+      recordShared(std::move(shared), on, number(stream));
+    } else {
+      it.record(number(event), on, number(stream));
+    }
   }
 
   static orError_t eventQuery(orEvent_t event) {
     auto& it = Given::event(event);
-    const bool complete = it.latest().poll(); // Before the failure, which the work may bring.
+    const auto shared = it.shared();
+    const bool complete = shared != nullptr ? shared->isComplete(shared->latest())
+                                            : it.latest().poll(); // Before the failure, which the work may bring.
     require(it.device().surface());
     return complete ? orSuccess : orErrorNotReady;
   }
@@ -48,7 +64,11 @@ struct EventCalls {
     auto& it = Given::event(event);
     auto& device = it.device();
     require(device.failure.check());
-    it.latest().wait();
+    if (const auto shared = it.shared()) {
+      shared->wait(shared->latest(), hasFailed, static_cast<DeviceBase*>(&device));
+    } else {
+      it.latest().wait();
+    }
     return device.surface();
   }
 
@@ -72,7 +92,47 @@ struct EventCalls {
     return orSuccess;
   }
 
+  /// Work of a stream that is submitted later waits for the latest version of an interprocess event.
+  static void queueWaitShared(std::shared_ptr<SharedEvent> shared, auto& stream, uint64_t handle) {
+    const uint64_t version = shared->latest();
+    if (!shared->isComplete(version)) {
+      queueShared(Shared{std::move(shared), version, &stream.device()}, stream, handle, [](void* data) {
+        const std::unique_ptr<Shared> it(static_cast<Shared*>(data));
+        it->event->wait(it->version, hasFailed, it->device);
+      });
+    }
+  }
+
  private:
+  /// A version of an interprocess event, for a function of the host in a stream of `device`.
+  struct Shared {
+    std::shared_ptr<SharedEvent> event;
+    uint64_t version;
+    DeviceBase* device;
+  };
+
+  static bool hasFailed(void* device) { return static_cast<DeviceBase*>(device)->failure.exists(); }
+
+  static void queueShared(Shared shared, auto& stream, uint64_t handle, orHostFn_t function) {
+    auto data = std::make_unique<Shared>(std::move(shared));
+    stream.queueHostFunction(handle, function, data.get(), /*always=*/true);
+    (void)data.release();
+  }
+
+  /// Who waits may be in another process, and knows nothing of our streams: a function of the host tells it.
+  static void recordShared(std::shared_ptr<SharedEvent> shared, auto& stream, uint64_t handle) {
+    const uint64_t version = shared->record();
+    try {
+      queueShared(Shared{shared, version, nullptr}, stream, handle, [](void* data) {
+        const std::unique_ptr<Shared> it(static_cast<Shared*>(data));
+        it->event->complete(it->version);
+      });
+    } catch (...) {
+      shared->complete(version); // It has begun, and nobody else would end it.
+      throw;
+    }
+  }
+
   /// An event that can have a time.
   static auto& timed(orEvent_t event, const char* argument) {
     auto& it = Given::event(event, argument);

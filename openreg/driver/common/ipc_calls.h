@@ -2,6 +2,7 @@
 #pragma once
 
 #include "calls.h"
+#include "event_calls.h"
 #include "shared_file.h"
 
 namespace openreg {
@@ -39,7 +40,7 @@ struct IpcCalls {
   static void ipcOpenMemHandle(void** ptr, const orIpcMemHandle* handle, int index) {
     *ptr = nullptr;
     auto& device = Given::usedDevice(index);
-    *ptr = device.open(openShared(*handle, kMemoryAlignment));
+    *ptr = device.open(openShared(*handle, SharedKind::Memory));
   }
 
   static orError_t ipcCloseMemHandle(void* ptr) {
@@ -56,6 +57,22 @@ struct IpcCalls {
       return orSuccess; // From before a reset, as with orFree.
     }
     refuse(ptr, "which is not the start of open memory of another process; expected a pointer from orIpcOpenMemHandle");
+  }
+
+  static void ipcGetEventHandle(orIpcEventHandle* handle, orEvent_t event) {
+    const auto shared = Given::event(event).shared();
+    const auto named = shared != nullptr ? shared->handle() : std::nullopt;
+    if (!named) {
+      throw Refused{orDriverError(
+          orErrorInvalidValue, "argument 'event' is 0x%llx, which %s; expected an interprocess event of this process",
+          static_cast<unsigned long long>(number(event)),
+          shared != nullptr ? "another process shares" : "was created without orEventInterprocess")};
+    }
+    *handle = *named;
+  }
+
+  static void ipcOpenEventHandle(orEvent_t* event, const orIpcEventHandle* handle, int index) {
+    EventCalls<Driver>::create(event, index, false, SharedEvent::open(*handle));
   }
 
  private:

@@ -73,8 +73,8 @@ Mapping::~Mapping() {
 }
 
 Mapping::Mapping(Mapping&& other) noexcept
-    : begin_(std::exchange(other.begin_, nullptr)), size_(std::exchange(other.size_, 0)),
-      fileBytes_(other.fileBytes_) {}
+    : begin_(std::exchange(other.begin_, nullptr)), size_(std::exchange(other.size_, 0)), fileBytes_(other.fileBytes_) {
+}
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   std::swap(begin_, other.begin_);

@@ -183,12 +183,13 @@ std::optional<orIpcMemHandle> Memory::share(const char* base) {
     shared_.erase(base);
     throw;
   }
-  return file.handleOf(0, block->second);
+  return file.handleOf(SharedKind::Memory, 0, block->second);
 }
 
 char* Memory::reserve(size_t size) {
   const std::unique_lock lock(mutex_);
-  const std::optional<size_t> offset = size <= total_ && space_ != nullptr ? foreign_.take(rounded(size)) : std::nullopt;
+  const std::optional<size_t> offset =
+      size <= total_ && space_ != nullptr ? foreign_.take(rounded(size)) : std::nullopt;
   if (!offset) {
     return nullptr;
   }

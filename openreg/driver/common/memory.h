@@ -16,7 +16,7 @@
 
 namespace openreg {
 
-constexpr size_t kMemoryAlignment = 4096; ///< A page: what can be shared with another process by itself.
+constexpr size_t kMemoryAlignment = kSharedAlignment; ///< Each allocation can be shared by itself.
 
 /// A live allocation. `size` is what was asked for: the bytes up to the next allocation belong to none.
 struct Block {
@@ -163,9 +163,9 @@ class Memory {
   mutable std::shared_mutex mutex_; ///< Guards all below.
   std::shared_ptr<Space> space_;
   Arena arena_;
-  Arena foreign_;                               ///< Of the addresses behind the device's own.
-  std::map<const char*, size_t> blocks_;        ///< Base → size asked for.
-  std::map<const char*, SharedFile> shared_;    ///< Of those that have been shared.
+  Arena foreign_;                            ///< Of the addresses behind the device's own.
+  std::map<const char*, size_t> blocks_;     ///< Base → size asked for.
+  std::map<const char*, SharedFile> shared_; ///< Of those that have been shared.
   size_t used_ = 0;
   size_t highWater_ = 0; ///< Offset behind the last byte ever allocated in this space.
   std::vector<std::pair<const char*, const char*>> retired_;

@@ -33,7 +33,15 @@ struct Name {
 };
 static_assert(sizeof(Name) == sizeof(orIpcMemHandle));
 
-constexpr char kMark[] = {'o', 'r', 'm', 'e', 'm', 'o', 'r', 'y'};
+/// How a handle of each kind begins, and what messages call it.
+struct Kind {
+  char mark[9];
+  const char* is;
+};
+const Kind& about(SharedKind kind) {
+  static constexpr Kind kKinds[] = {{"ormemory", "memory"}, {"orevents", "an event"}};
+  return kKinds[static_cast<size_t>(kind)];
+}
 
 /// Whoever maps a file must be able to rely on its size: touching what is behind its end would end the process.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -60,20 +68,20 @@ bool leadsTo(const std::string& link, const std::array<unsigned char, 16>& key) 
   return std::string(target, static_cast<size_t>(length)).starts_with("/memfd:" + nameOf(key));
 }
 
-[[noreturn]] void refuse(const Name& name) {
+[[noreturn]] void refuse(const Name& name, const char* is) {
   const int reason = errno;
   if (reason == ENOENT) {
     throw Refused{orDriverError(
         orErrorInvalidValue,
-        "argument 'handle' names memory of process %d, which has freed it or has ended; expected a live allocation",
+        "argument 'handle' names %s of process %d, which has freed it or has ended; expected it to live", is,
         name.process)};
   }
   const bool full = reason == EMFILE || reason == ENFILE || reason == ENOMEM;
   throw Refused{orDriverError(
       full ? orErrorMemoryAllocation : orErrorInvalidValue,
-      "argument 'handle' names memory of process %d, which cannot be opened (%s); expected memory of a process of the "
-      "same user",
-      name.process, std::strerror(reason))};
+      "argument 'handle' names %s of process %d, which cannot be opened (%s); expected one of a process of the same "
+      "user",
+      is, name.process, std::strerror(reason))};
 }
 
 } // namespace
@@ -98,44 +106,45 @@ void SharedFile::write(const char* bytes, size_t count) {
   }
 }
 
-orIpcMemHandle SharedFile::handleOf(size_t offset, size_t bytes) const {
+orIpcMemHandle SharedFile::handleOf(SharedKind kind, size_t offset, size_t bytes) const {
   Name name{{}, getpid(), file_.number(), offset, bytes, key_, {}};
-  std::memcpy(name.mark, kMark, sizeof(kMark));
+  std::memcpy(name.mark, about(kind).mark, sizeof(name.mark));
   orIpcMemHandle handle;
   std::memcpy(&handle, &name, sizeof(handle));
   return handle;
 }
 
-SharedPart openShared(const orIpcMemHandle& handle, size_t multiple) {
+SharedPart openShared(const orIpcMemHandle& handle, SharedKind kind) {
   Name name;
   std::memcpy(&name, &handle, sizeof(name));
-  const auto madeUp = [] {
+  const char* is = about(kind).is;
+  const auto madeUp = [&] {
     throw Refused{orDriverError(
-        orErrorInvalidValue, "argument 'handle' has bytes that no driver wrote; expected those of orIpcGetMemHandle")};
+        orErrorInvalidValue, "argument 'handle' has bytes that no driver wrote to name %s; expected those of %s", is,
+        kind == SharedKind::Memory ? "orIpcGetMemHandle" : "orIpcGetEventHandle")};
   };
-  if (std::memcmp(name.mark, kMark, sizeof(kMark)) != 0) {
+  if (std::memcmp(name.mark, about(kind).mark, sizeof(name.mark)) != 0) {
     madeUp();
   }
   if (name.process == getpid()) {
     throw Refused{orDriverError(
         orErrorInvalidValue,
-        "argument 'handle' names memory of this process; expected another's: here its own pointer serves")};
+        "argument 'handle' names %s of this process; expected another's: here what it was made of serves", is)};
   }
-  const std::string link =
-      "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.descriptor);
+  const std::string link = "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.descriptor);
   // Before opening, as that can do something where it is not our file; and after it, as it may be another one by then.
   if (!leadsTo(link, name.key)) {
-    refuse(name);
+    refuse(name, is);
   }
   Descriptor file(open(link.c_str(), O_RDWR | O_CLOEXEC));
   if (!file || !leadsTo("/proc/self/fd/" + std::to_string(file.number()), name.key)) {
-    refuse(name);
+    refuse(name, is);
   }
-  struct stat about {};
+  struct stat found{};
   const int seals = fcntl(file.number(), F_GET_SEALS);
-  const bool whole = fstat(file.number(), &about) == 0 && seals >= 0 && (seals & kSeals) == kSeals;
-  const auto size = static_cast<uint64_t>(about.st_size);
-  if (!whole || name.bytes == 0 || name.offset % multiple != 0 || name.offset > size ||
+  const bool whole = fstat(file.number(), &found) == 0 && seals >= 0 && (seals & kSeals) == kSeals;
+  const auto size = static_cast<uint64_t>(found.st_size);
+  if (!whole || name.bytes == 0 || name.offset % kSharedAlignment != 0 || name.offset > size ||
       name.bytes > size - name.offset) {
     madeUp();
   }

@@ -9,6 +9,12 @@
 
 namespace openreg {
 
+/// What a handle names.
+enum class SharedKind { Memory, Event };
+
+/// What is shared begins at a multiple of this, a page.
+constexpr size_t kSharedAlignment = 4096;
+
 /// Memory in a file that no file system shows; it is gone when nobody has it any more, however they ended.
 class SharedFile {
  public:
@@ -24,7 +30,7 @@ class SharedFile {
 
   /// Names [offset, offset + bytes) to another process, as long as this one has the file: this process, the number of
   /// its descriptor, and a key that cannot be guessed.
-  orIpcMemHandle handleOf(size_t offset, size_t bytes) const;
+  orIpcMemHandle handleOf(SharedKind kind, size_t offset, size_t bytes) const;
 
  private:
   std::array<unsigned char, 16> key_{};
@@ -39,7 +45,7 @@ struct SharedPart {
 };
 
 /// Opens what a handle names. The system lets those in who may look into the other process: its own user, as a rule.
-/// Refuses the call, with the reason, for a handle that names nothing, or nothing for us. `multiple`: the offset's.
-SharedPart openShared(const orIpcMemHandle& handle, size_t multiple);
+/// Refuses the call, with the reason, for a handle that names nothing, or nothing for us.
+SharedPart openShared(const orIpcMemHandle& handle, SharedKind kind);
 
 } // namespace openreg

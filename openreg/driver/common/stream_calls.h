@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "calls.h"
+#include "event_calls.h"
 
 namespace openreg {
 
@@ -66,11 +67,15 @@ struct StreamCalls {
     auto& it = Given::stream(stream);
     auto& awaited = Given::event(event);
     require(it.device().use());
-    it.queueWait(number(stream), awaited);
+    if (auto shared = awaited.shared()) {
+      EventCalls<Driver>::queueWaitShared(std::move(shared), it, number(stream));
+    } else {
+      it.queueWait(number(stream), awaited);
+    }
   }
 
   static void launchHostFunc(orStream_t stream, orHostFn_t function, void* userData) {
-    Given::usedStream(stream).queueHostFunction(number(stream), function, userData);
+    Given::usedStream(stream).queueHostFunction(number(stream), function, userData, /*always=*/false);
   }
 
  private:

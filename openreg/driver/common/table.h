@@ -68,6 +68,8 @@ constexpr OrDriver tableOf(const char* name) {
       .LaunchKernel = guarded<Kernels::launchKernel>,
       .ActivitySubscribe = nullptr, // Activity records are still to come.
       .ActivityUnsubscribe = nullptr,
+      .IpcGetEventHandle = guarded<Sharing::ipcGetEventHandle>,
+      .IpcOpenEventHandle = guarded<Sharing::ipcOpenEventHandle>,
   };
 }
 

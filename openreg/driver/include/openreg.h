@@ -496,10 +496,10 @@ OPENREG_EXPORT orError_t orIpcGetMemHandle(orIpcMemHandle* handle, void* ptr);
 /**
  * @brief Gives an allocation of another process an address of the current device here: the same bytes, not a copy.
  *
- * Kernels, copies and fills may use it like an allocation of this device, of which it takes no memory. Streams and
- * events don't order the work of two processes: whoever shares waits for its work first. Each call gives an address of
- * its own. When the other process frees its memory or ends, however it does, the address stays valid; what it holds is
- * undefined from the free on, and unchanged by the end. Does not block.
+ * Kernels, copies and fills may use it like an allocation of this device, of which it takes no memory. Streams don't
+ * order the work of two processes: whoever shares waits for its work first, or both use an interprocess event. Each
+ * call gives an address of its own. When the other process frees its memory or ends, however it does, the address stays
+ * valid; what it holds is undefined from the free on, and unchanged by the end. Does not block.
  * @param[out] ptr Receives the address, aligned as those of ::orMalloc; null on an error.
  * @param handle From ::orIpcGetMemHandle of another process with the same driver.
  * @return ::orErrorInvalidValue (a handle of this process; of memory that is gone, or of another user; made-up bytes),
@@ -526,9 +526,15 @@ OPENREG_EXPORT orError_t orIpcCloseMemHandle(void* ptr);
 
 /** Flags of ::orEventCreateWithFlags. */
 enum {
-  orEventDefault = 0x0,      /**< With a time stamp. */
-  orEventDisableTiming = 0x2 /**< Without; cheaper, and ::orEventElapsedTime refuses it. */
+  orEventDefault = 0x0,       /**< With a time stamp. */
+  orEventDisableTiming = 0x2, /**< Without; cheaper, and ::orEventElapsedTime refuses it. */
+  orEventInterprocess = 0x4   /**< For ::orIpcGetEventHandle. Only together with ::orEventDisableTiming, as in CUDA. */
 };
+
+/** Names an interprocess event in another process. */
+typedef struct orIpcEventHandle {
+  unsigned char reserved[64]; /**< For the driver. */
+} orIpcEventHandle;
 
 /** @brief ::orEventCreateWithFlags with ::orEventDefault. */
 OPENREG_EXPORT orError_t orEventCreate(orEvent_t* event);
@@ -536,7 +542,7 @@ OPENREG_EXPORT orError_t orEventCreate(orEvent_t* event);
 /**
  * @brief Makes an event on the current device. Does not block.
  * @param[out] event Receives the handle; the caller owns it.
- * @param flags ::orEventDefault or ::orEventDisableTiming.
+ * @param flags ::orEventDefault, ::orEventDisableTiming, or that with ::orEventInterprocess.
  * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation, ::orErrorForked, or the device's sticky error.
  */
 OPENREG_EXPORT orError_t orEventCreateWithFlags(orEvent_t* event, unsigned int flags);
@@ -579,6 +585,31 @@ OPENREG_EXPORT orError_t orEventSynchronize(orEvent_t event);
  *         ::orErrorNotReady, ::orErrorForked, or the device's asynchronous error.
  */
 OPENREG_EXPORT orError_t orEventElapsedTime(float* milliseconds, orEvent_t start, orEvent_t end);
+
+// LITERALINCLUDE START: CONTRACT IPC EVENT
+/**
+ * @brief Names an event to other processes of the same user on this machine. Does not block.
+ *
+ * With ::orIpcOpenEventHandle it becomes an event of theirs: either side records it on streams of its own, and queries,
+ * awaits and synchronises the version that was recorded last, wherever that was. This is how work of two processes on
+ * shared memory is ordered without either of them waiting on the host. When a process ends, what it was the last to
+ * record is complete.
+ * @param[out] handle Receives the name: plain bytes, valid as long as this process has the event.
+ * @param event Event with ::orEventInterprocess.
+ * @return ::orErrorInvalidValue (an event of another kind), ::orErrorInvalidHandle, ::orErrorNotImplemented,
+ *         ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orIpcGetEventHandle(orIpcEventHandle* handle, orEvent_t event);
+
+/**
+ * @brief Makes an event on the current device of one that another process has named. Does not block.
+ * @param[out] event Receives the handle; the caller owns it (::orEventDestroy).
+ * @param handle From ::orIpcGetEventHandle of another process with the same driver.
+ * @return ::orErrorInvalidValue as ::orIpcOpenMemHandle, ::orErrorMemoryAllocation (too many events),
+ *         ::orErrorNotImplemented, ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orIpcOpenEventHandle(orEvent_t* event, const orIpcEventHandle* handle);
+// LITERALINCLUDE END: CONTRACT IPC EVENT
 
 /** @} */
 

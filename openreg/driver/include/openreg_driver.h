@@ -91,6 +91,9 @@ typedef struct OrDriver {
 
   orError_t (*ActivitySubscribe)(orSubscriber_t* subscriber, orActivityFn_t function, void* userData);
   orError_t (*ActivityUnsubscribe)(orSubscriber_t subscriber);
+
+  orError_t (*IpcGetEventHandle)(orIpcEventHandle* handle, orEvent_t event);
+  orError_t (*IpcOpenEventHandle)(orEvent_t* event, const orIpcEventHandle* handle, int device);
 } OrDriver;
 
 /**

@@ -56,7 +56,7 @@ std::optional<orIpcMemHandle> Device::share(const char* base) {
   if (!block || block->base != base || executor_ == nullptr) {
     return std::nullopt;
   }
-  return memoryFile_.handleOf(static_cast<size_t>(base - memory.base()), block->size);
+  return memoryFile_.handleOf(SharedKind::Memory, static_cast<size_t>(base - memory.base()), block->size);
 }
 
 void* Device::open(SharedPart part) {

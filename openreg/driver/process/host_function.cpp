@@ -17,6 +17,7 @@ namespace {
 struct Call {
   orHostFn_t function;
   void* userData;
+  bool always;        ///< Called even if the device fails before its turn.
   uint64_t life;      ///< Of the device.
   Point before{};     ///< What it waits for.
   uint64_t fence = 0; ///< What the lane's host fence becomes after it.
@@ -76,6 +77,8 @@ void run(const Call& call) {
     const std::lock_guard lock(mutex());
     --running().count[static_cast<size_t>(device.index)];
     running().changed.notify_all();
+  } else if (call.always) {
+    call.function(call.userData);
   }
   // A reset that began meanwhile drops what is behind the call. It moves the fences itself, when the executor has gone.
   if (device.life() == call.life) {
@@ -128,10 +131,10 @@ void settle(LaneCalls& lane, const Call& call) {
 
 } // namespace
 
-void Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* userData) {
+void Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* userData, bool always) {
   LaneCalls& calls = laneCalls(device(), lane());
   const std::lock_guard order(calls.order);
-  Call call{function, userData, device().life()};
+  Call call{function, userData, always, device().life()};
   add(calls, call);
   try {
     device().waitForHost(*this, expected, call.before, call.fence);

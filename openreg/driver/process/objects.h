@@ -33,7 +33,8 @@ class Stream : public Handled {
   // The work of openreg.h (stream_work.cpp). `expected` is the handle the caller was given: so work never ends up in a
   // stream with a new owner.
   void queueWait(uint64_t expected, Event& event);
-  void queueHostFunction(uint64_t expected, orHostFn_t function, void* userData); ///< In host_function.cpp.
+  /// In host_function.cpp. `always`: even if the device has failed by then.
+  void queueHostFunction(uint64_t expected, orHostFn_t function, void* userData, bool always);
   void queueCopy(uint64_t expected, const Place& dst, const Place& src, size_t size, Device* other);
   void queueFill(uint64_t expected, const Place& dst, int value, size_t size);
   void queueLaunch(

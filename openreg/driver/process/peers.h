@@ -53,7 +53,7 @@ class Peers {
   static void show(Executor& executor, const char* base, const Opened& opened);
 
   std::mutex mutex_;
-  std::map<const char*, Opened> opened_; ///< By address.
+  std::map<const char*, Opened> opened_;         ///< By address.
   std::atomic<uint32_t> knownBy_[kMaxDevices]{}; ///< One bit for each device that knows this one's memory.
 };
 

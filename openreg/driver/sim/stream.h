@@ -50,9 +50,9 @@ class Stream : public Handled {
     return submitWith<C>(0, expected, std::forward<Args>(args)...);
   }
 
-  // The work of openreg.h (stream_work.cpp); `expected` as above.
+  // The work of openreg.h (stream_work.cpp); `expected` as above. `always`: even if the device has failed by then.
   void queueWait(uint64_t expected, Event& event);
-  void queueHostFunction(uint64_t expected, orHostFn_t function, void* userData);
+  void queueHostFunction(uint64_t expected, orHostFn_t function, void* userData, bool always);
   void queueCopy(uint64_t expected, Place&& dst, Place&& src, size_t size, Device* other);
   void queueFill(uint64_t expected, Place&& dst, int value, size_t size);
   void queueLaunch(

@@ -28,12 +28,15 @@ class WaitCommand final : public Command {
 
 class HostCommand final : public Command {
  public:
-  HostCommand(orHostFn_t function, void* userData) : function_(function), userData_(userData) {}
+  HostCommand(orHostFn_t function, void* userData, bool always)
+      : function_(function), userData_(userData), always_(always) {}
   void run(Stream&) override { function_(userData_); }
+  bool runsAfterFailure() const override { return always_; }
 
  private:
   orHostFn_t function_;
   void* userData_;
+  bool always_;
 };
 
 } // namespace
@@ -75,8 +78,8 @@ void Stream::queueWait(uint64_t expected, Event& event) {
   }
 }
 
-void Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* userData) {
-  submit<HostCommand>(expected, function, userData);
+void Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* userData, bool always) {
+  submit<HostCommand>(expected, function, userData, always);
 }
 
 void Stream::queueCopy(uint64_t expected, Place&& dst, Place&& src, size_t size, Device* other) {
