@@ -36,7 +36,7 @@ class Imp {
 
   void act() {
     orSetDevice(static_cast<int>(random(static_cast<uint64_t>(devices_))));
-    switch (random(24)) {
+    switch (random(25)) {
       case 0:
         put(shelf_.streams, [](orStream_t* made) { return orStreamCreate(made); });
         break;
@@ -44,7 +44,10 @@ class Imp {
         orStreamDestroy(any(shelf_.streams));
         break;
       case 2:
-        put(shelf_.events, [](orEvent_t* made) { return orEventCreate(made); });
+        put(shelf_.events, [this](orEvent_t* made) {
+          const unsigned int shared = unsigned{orEventDisableTiming} | orEventInterprocess;
+          return orEventCreateWithFlags(made, random(2) == 0 ? unsigned{orEventDefault} : shared);
+        });
         break;
       case 3:
         orEventDestroy(any(shelf_.events));
@@ -96,6 +99,9 @@ class Imp {
         shelf_.opened.fetch_add(1);
         break;
       case 22:
+        orIpcGetMemHandle(&handle_, any(shelf_.memory));
+        break;
+      case 23:
         rare();
         break;
       default:
@@ -173,6 +179,7 @@ class Imp {
   Shelf& shelf_;
   int devices_;
   std::mt19937_64 engine_;
+  orIpcMemHandle handle_{};
   size_t free_ = 0;
   size_t total_ = 0;
   std::vector<char> host_ = std::vector<char>(kBytes);

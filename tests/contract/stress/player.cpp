@@ -57,7 +57,9 @@ void Player::moveTo(Array& array, orStream_t stream) {
   CHECK(orStreamGetDevice(array.stream, &from));
   CHECK(orSetDevice(from));
   orEvent_t event;
-  CHECK(orEventCreateWithFlags(&event, random(2) == 0 ? orEventDefault : orEventDisableTiming));
+  constexpr unsigned int kFlags[] = {
+      orEventDefault, orEventDisableTiming, unsigned{orEventDisableTiming} | orEventInterprocess};
+  CHECK(orEventCreateWithFlags(&event, kFlags[random(std::size(kFlags))]));
   CHECK(orEventRecord(event, array.stream));
   CHECK(orStreamWaitEvent(stream, event, 0));
   CHECK(orEventDestroy(event)); // While it is queued.
@@ -227,6 +229,7 @@ void Player::play(int operations) {
       &Player::fill,     &Player::add,     &Player::add,      &Player::add,          &Player::downloadPinned,
       &Player::reverse,  &Player::fill,    &Player::setBytes, &Player::copyOnDevice, &Player::copyToPeer,
       &Player::events,   &Player::streams, &Player::allocate, &Player::hostFunction, &Player::synchronize,
+      &Player::share,
   };
   for (int i = 0; i < operations; ++i) {
     (this->*kOperations[random(std::size(kOperations))])();

@@ -77,6 +77,7 @@ class Player {
   // The operations.
   void allocate();
   void release();
+  void share();
   void upload();
   void uploadPinned();
   void download();

@@ -41,6 +41,12 @@ void Player::release() {
   }
 }
 
+/// Its bytes may move then, and with them what queued and running work does to them.
+void Player::share() {
+  orIpcMemHandle handle;
+  CHECK(orIpcGetMemHandle(&handle, pick()->data));
+}
+
 void Player::upload() {
   Array& array = *pick();
   moveTo(array, pickStream(array.device));
