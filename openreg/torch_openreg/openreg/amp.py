@@ -1,4 +1,4 @@
-"""Autocast. No data type is offered to it yet, but PyTorch asks: checkpointing saves and restores its state."""
+"""Autocast: what ``torch.amp.autocast("openreg")`` asks the device's module."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import torch
 __all__ = ["get_amp_supported_dtype"]
 
 
-# LITERALINCLUDE START: AMP NONE
+# LITERALINCLUDE START: AMP TYPES
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """Data types that autocast may use on this device: none yet, so it warns and changes nothing."""
-    return []
+    """Data types that autocast may use on this device; any other is a warning, and autocast is off."""
+    return [torch.float16, torch.bfloat16]
 
 
-# LITERALINCLUDE END: AMP NONE
+# LITERALINCLUDE END: AMP TYPES
