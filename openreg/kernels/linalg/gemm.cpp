@@ -7,6 +7,7 @@
 
 #include "kernels/launch/registry.h"
 #include "kernels/linalg/blas.h"
+#include "kernels/linalg/half_gemm.h"
 #include "kernels/loop/block.h"
 #include "kernels/loop/convert.h"
 #include "kernels/loop/element.h"
@@ -173,13 +174,17 @@ struct FloatingGemm {
     const int64_t largest = std::max(
         {args.m, args.n, args.k, args.a.rowStride, args.a.colStride, args.b.rowStride, args.b.colStride,
          args.c.rowStride});
-    if (args.dtype != kDTypeOf<T> || args.c.colStride != 1 || largest > std::numeric_limits<int>::max()) {
+    const bool isHalf = std::is_same_v<T, float> && (args.dtype == DType::Half || args.dtype == DType::BFloat16);
+    if ((args.dtype != kDTypeOf<T> && !isHalf) || args.c.colStride != 1 || largest > std::numeric_limits<int>::max()) {
       return context.fail(&context, orErrorInvalidValue, "a type, stride or size that BLAS does not take");
     }
     const char* why = nullptr;
     Product product{args, blas(why), args.m > args.n};
     if (product.blas == nullptr) {
       return context.fail(&context, orErrorNotFound, why);
+    }
+    if (isHalf) {
+      return multiplyHalves(args, product.blas, context);
     }
     context.parallelFor(
         &context, args.batch * product.panels(), product.grain(),

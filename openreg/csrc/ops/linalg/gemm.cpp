@@ -106,8 +106,8 @@ void multiplyMatrices(
     checkCount("matmul", "factors of an element", a.size(-1));
   }
   const auto wide = at::toOpMathType(out.scalar_type());
-  // A layout that the library cannot write, or memory that it would read while it writes, or half precision.
-  if (wide != out.scalar_type() || !isPlain(out) || out.is_alias_of(a) || out.is_alias_of(b)) {
+  // A layout that the library cannot write, or memory that it would read while it writes, or complex halves.
+  if ((wide != out.scalar_type() && out.is_complex()) || !isPlain(out) || out.is_alias_of(a) || out.is_alias_of(b)) {
     auto result = at::empty_like(out, out.options().dtype(wide), at::MemoryFormat::Contiguous);
     if (readsOut) {
       result.copy_(out);

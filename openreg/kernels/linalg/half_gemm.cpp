@@ -1,0 +1,232 @@
+// Products of matrices of halves: tiles become floats in the processor's cache, and BLAS multiplies those.
+#include "kernels/linalg/half_gemm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernels/linalg/small_gemm.h"
+#include "kernels/loop/block.h"
+#include "kernels/loop/convert.h"
+#include "kernels/loop/element.h"
+#include "kernels/loop/multiversion.h"
+
+namespace openreg::kernels {
+
+namespace {
+
+/// Rows and columns of a tile, and factors that are multiplied at a time: three such tiles stay in a core's cache.
+constexpr int64_t kTile = 256;
+constexpr int64_t kSmallestTile = 32;
+/// A product in fewer tiles leaves cores without work.
+constexpr int64_t kTiles = 16;
+/// Multiplications that are worth a thread of their own.
+constexpr int64_t kTileWork = 1'000'000;
+
+constexpr auto kHalfSize = static_cast<int64_t>(sizeof(Half));
+
+char* address(const Matrix& matrix, int64_t batch, int64_t row, int64_t column) {
+  return static_cast<char*>(matrix.data) +
+         (batch * matrix.batchStride + row * matrix.rowStride + column * matrix.colStride) * kHalfSize;
+}
+
+float scalarOf(const unsigned char (&bytes)[16]) {
+  float value;
+  std::memcpy(&value, bytes, sizeof(float));
+  return value;
+}
+
+/// A product, and the tiles that its result is cut into.
+struct HalfProduct {
+  const GemmArgs& args;
+  const Blas* blas;
+  int64_t rows;
+  int64_t columns;
+
+  int64_t down() const { return (args.m + rows - 1) / rows; }
+  int64_t across() const { return (args.n + columns - 1) / columns; }
+  int64_t work() const { return rows * columns * args.k; }
+
+  HalfProduct(const GemmArgs& args, const Blas* blas)
+      : args(args), blas(blas), rows(std::min(args.m, kTile)), columns(std::min(args.n, kTile)) {
+    while (args.batch * down() * across() < kTiles && work() > 2 * kTileWork && std::max(rows, columns) > kSmallestTile) {
+      int64_t& longer = rows > columns ? rows : columns;
+      longer = (longer + 1) / 2;
+    }
+  }
+
+  /// out = beta · out + alpha · sums, for numbers `stride` elements apart.
+  void finish(float* sums, int64_t count, char* out, int64_t stride, float* old) const {
+    const float alpha = scalarOf(args.alpha);
+    const float beta = scalarOf(args.beta);
+    for (int64_t i = 0; alpha != 1 && i < count; ++i) {
+      sums[i] *= alpha;
+    }
+    if (beta != 0) { // else what was there doesn't count, not even a NaN
+      load(args.dtype, out, stride * kHalfSize, count, old);
+      for (int64_t i = 0; i < count; ++i) {
+        sums[i] += beta * old[i];
+      }
+    }
+    store(args.dtype, out, stride * kHalfSize, count, sums);
+  }
+};
+
+// LITERALINCLUDE START: HALF TILE
+/// A part of a factor as floats. They lie as the halves do, by rows or by columns, so that each is read in its order.
+Factor<float> widen(
+    const GemmArgs& args,
+    const Matrix& matrix,
+    int64_t batch,
+    int64_t row,
+    int64_t rows,
+    int64_t column,
+    int64_t columns,
+    float* to) {
+  const bool byColumns = matrix.colStride != 1;
+  const int64_t lines = byColumns ? columns : rows;
+  const int64_t length = byColumns ? rows : columns;
+  const int64_t distance = (byColumns ? matrix.colStride : matrix.rowStride) * kHalfSize;
+  const char* from = address(matrix, batch, row, column);
+  for (int64_t line = 0; line < lines; ++line) {
+    load(args.dtype, from + line * distance, kHalfSize, length, to + line * length);
+  }
+  return {to, length, byColumns};
+}
+
+void multiplyTiles(const HalfProduct& product, int64_t begin, int64_t end) {
+  const GemmArgs& args = product.args;
+  const int64_t depth = std::min(args.k, kTile);
+  std::vector<float> a(static_cast<size_t>(product.rows * depth));
+  std::vector<float> b(static_cast<size_t>(depth * product.columns));
+  std::vector<float> c(static_cast<size_t>(product.rows * product.columns));
+  std::vector<float> old(static_cast<size_t>(product.columns));
+  for (int64_t tile = begin; tile < end; ++tile) {
+    const int64_t batch = tile / (product.down() * product.across());
+    const int64_t row = tile / product.across() % product.down() * product.rows;
+    const int64_t column = tile % product.across() * product.columns;
+    const int64_t rows = std::min(product.rows, args.m - row);
+    const int64_t columns = std::min(product.columns, args.n - column);
+    for (int64_t k = 0; k < args.k; k += depth) {
+      const int64_t count = std::min(depth, args.k - k);
+      multiply<float>(
+          product.blas, rows, columns, count, widen(args, args.a, batch, row, rows, k, count, a.data()),
+          widen(args, args.b, batch, k, count, column, columns, b.data()), k > 0, c.data(), columns);
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      product.finish(c.data() + i * columns, columns, address(args.c, batch, row + i, column), 1, old.data());
+    }
+  }
+}
+// LITERALINCLUDE END: HALF TILE
+
+/// Σ x · y
+template <class T>
+OPENREG_MULTIVERSION float sumOfProducts(const T* x, const float* y, int64_t count) {
+  constexpr int64_t kSide = 32; // sums side by side, so that an addition need not wait for the last
+  float sums[kSide] = {};
+  int64_t i = 0;
+  for (; i + kSide <= count; i += kSide) {
+    for (int64_t j = 0; j < kSide; ++j) {
+      sums[j] += toFloat(x[i + j]) * y[i + j];
+    }
+  }
+  float total = 0;
+  for (const float sum : sums) {
+    total += sum;
+  }
+  for (; i < count; ++i) {
+    total += toFloat(x[i]) * y[i];
+  }
+  return total;
+}
+
+/// to += Σ factor · line, for four lines at a time. @param distance Elements from one line to the next.
+template <class T>
+OPENREG_MULTIVERSION void addLines(
+    const T* lines, int64_t distance, const float* factors, int64_t lineCount, float* to, int64_t count) {
+  int64_t line = 0;
+  for (; line + 4 <= lineCount; line += 4) {
+    const T* from = lines + line * distance;
+    const float* by = factors + line;
+    for (int64_t i = 0; i < count; ++i) {
+      to[i] += (toFloat(from[i]) * by[0] + toFloat(from[i + distance]) * by[1]) +
+               (toFloat(from[i + 2 * distance]) * by[2] + toFloat(from[i + 3 * distance]) * by[3]);
+    }
+  }
+  for (; line < lineCount; ++line) {
+    for (int64_t i = 0; i < count; ++i) {
+      to[i] += toFloat(lines[line * distance + i]) * factors[line];
+    }
+  }
+}
+
+/// A product of which one factor, and so the result, is a vector: each half of the other is read for one multiplication,
+/// so it isn't written down as a float.
+struct HalfVectorProduct {
+  static constexpr int64_t kLines = 64; ///< Numbers of the result that one thread computes, or a multiple of it.
+
+  const HalfProduct& product;
+  bool isRow; ///< Whether the result is a row.
+
+  int64_t lines() const { return isRow ? product.args.n : product.args.m; }
+  int64_t pieces() const { return (lines() + kLines - 1) / kLines; }
+  int64_t grain() const { return std::max(int64_t{1}, kGrain / (kLines * product.args.k)); }
+
+  template <class T>
+  void run(int64_t begin, int64_t end) const {
+    const GemmArgs& args = product.args;
+    const Matrix& matrix = isRow ? args.b : args.a;
+    const Matrix& vector = isRow ? args.a : args.b;
+    const int64_t between = isRow ? matrix.colStride : matrix.rowStride; // from one number's factors to the next's
+    const int64_t within = isRow ? matrix.rowStride : matrix.colStride;  // from one of its factors to the next
+    std::vector<float> factors(static_cast<size_t>(args.k));
+    std::vector<float> sums(static_cast<size_t>(kLines));
+    std::vector<float> old(static_cast<size_t>(kLines));
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t batch = piece / pieces();
+      const int64_t first = piece % pieces() * kLines;
+      const int64_t count = std::min(kLines, lines() - first);
+      load(
+          args.dtype, address(vector, batch, 0, 0), (isRow ? vector.colStride : vector.rowStride) * kHalfSize, args.k,
+          factors.data());
+      const auto* from = reinterpret_cast<const T*>(address(matrix, batch, 0, 0)) + first * between;
+      if (within == 1) {
+        for (int64_t i = 0; i < count; ++i) {
+          sums[static_cast<size_t>(i)] = sumOfProducts(from + i * between, factors.data(), args.k);
+        }
+      } else {
+        std::fill_n(sums.data(), count, 0.0F);
+        addLines(from, within, factors.data(), args.k, sums.data(), count);
+      }
+      char* out = address(args.c, batch, isRow ? 0 : first, isRow ? first : 0);
+      product.finish(sums.data(), count, out, isRow ? args.c.colStride : args.c.rowStride, old.data());
+    }
+  }
+};
+
+template <class T>
+void multiplyVectors(void* state, int64_t begin, int64_t end) {
+  static_cast<const HalfVectorProduct*>(state)->run<T>(begin, end);
+}
+
+} // namespace
+
+void multiplyHalves(const GemmArgs& args, const Blas* blas, orKernelContext& context) {
+  HalfProduct product(args, blas);
+  if (args.m == 1 || args.n == 1) {
+    HalfVectorProduct vectors{product, args.m == 1};
+    return context.parallelFor(
+        &context, args.batch * vectors.pieces(), vectors.grain(),
+        args.dtype == DType::Half ? &multiplyVectors<Half> : &multiplyVectors<BFloat16>, &vectors);
+  }
+  context.parallelFor(
+      &context, args.batch * product.down() * product.across(),
+      kTileWork / std::max(int64_t{1}, product.work()) + 1,
+      [](void* state, int64_t begin, int64_t end) {
+        multiplyTiles(*static_cast<const HalfProduct*>(state), begin, end);
+      },
+      &product);
+}
+
+} // namespace openreg::kernels
