@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/linalg/small_gemm.h"
@@ -88,6 +90,10 @@ Factor<float> widen(
   const int64_t length = byColumns ? rows : columns;
   const int64_t distance = (byColumns ? matrix.colStride : matrix.rowStride) * kHalfSize;
   const char* from = address(matrix, batch, row, column);
+  if (distance == length * kHalfSize) { // one piece
+    load(args.dtype, from, kHalfSize, lines * length, to);
+    return {to, length, byColumns};
+  }
   for (int64_t line = 0; line < lines; ++line) {
     load(args.dtype, from + line * distance, kHalfSize, length, to + line * length);
   }
@@ -100,7 +106,7 @@ void multiplyTiles(const HalfProduct& product, int64_t begin, int64_t end) {
   std::vector<float> a(static_cast<size_t>(product.rows * depth));
   std::vector<float> b(static_cast<size_t>(depth * product.columns));
   std::vector<float> c(static_cast<size_t>(product.rows * product.columns));
-  std::vector<float> old(static_cast<size_t>(product.columns));
+  std::vector<float> old(c.size());
   for (int64_t tile = begin; tile < end; ++tile) {
     const int64_t batch = tile / (product.down() * product.across());
     const int64_t row = tile / product.across() % product.down() * product.rows;
@@ -113,12 +119,19 @@ void multiplyTiles(const HalfProduct& product, int64_t begin, int64_t end) {
           product.blas, rows, columns, count, widen(args, args.a, batch, row, rows, k, count, a.data()),
           widen(args, args.b, batch, k, count, column, columns, b.data()), k > 0, c.data(), columns);
     }
-    for (int64_t i = 0; i < rows; ++i) {
-      product.finish(c.data() + i * columns, columns, address(args.c, batch, row + i, column), 1, old.data());
+    const bool isOnePiece = args.c.rowStride == columns;
+    for (int64_t i = 0; i < (isOnePiece ? 1 : rows); ++i) {
+      product.finish(
+          c.data() + i * columns, isOnePiece ? rows * columns : columns, address(args.c, batch, row + i, column), 1,
+          old.data());
     }
   }
 }
 // LITERALINCLUDE END: HALF TILE
+
+constexpr float toFloat(float value) {
+  return value;
+}
 
 /// Σ x · y
 template <class T>
@@ -131,14 +144,15 @@ OPENREG_MULTIVERSION float sumOfProducts(const T* x, const float* y, int64_t cou
       sums[j] += toFloat(x[i + j]) * y[i + j];
     }
   }
-  float total = 0;
-  for (const float sum : sums) {
-    total += sum;
+  for (int64_t half = kSide / 2; half > 0; half /= 2) {
+    for (int64_t j = 0; j < half; ++j) {
+      sums[j] += sums[j + half];
+    }
   }
   for (; i < count; ++i) {
-    total += toFloat(x[i]) * y[i];
+    sums[0] += toFloat(x[i]) * y[i];
   }
-  return total;
+  return sums[0];
 }
 
 /// to += Σ factor · line, for four lines at a time. @param distance Elements from one line to the next.
@@ -161,10 +175,26 @@ OPENREG_MULTIVERSION void addLines(
   }
 }
 
+/// Lines of a matrix for the two loops above, and the distance between them. Theirs convert from BFloat16 in passing; from
+/// Half there is an instruction, and load() has it.
+template <class T>
+auto linesAt(const char* from, int64_t distance, int64_t lines, int64_t length, std::vector<float>& widened) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return std::pair(reinterpret_cast<const BFloat16*>(from), distance);
+  } else {
+    widened.resize(static_cast<size_t>(lines * length));
+    for (int64_t line = 0; line < lines; ++line) {
+      load(DType::Half, from + line * distance * kHalfSize, kHalfSize, length, widened.data() + line * length);
+    }
+    return std::pair(static_cast<const float*>(widened.data()), length);
+  }
+}
+
 /// A product of which one factor, and so the result, is a vector: each half of the other is read for one multiplication,
 /// so it isn't written down as a float.
 struct HalfVectorProduct {
-  static constexpr int64_t kLines = 64; ///< Numbers of the result that one thread computes, or a multiple of it.
+  static constexpr int64_t kAtOnce = 4; ///< Lines that are added up at once.
+  static constexpr int64_t kLines = 64; ///< Numbers of the result that are worth splitting off.
 
   const HalfProduct& product;
   bool isRow; ///< Whether the result is a row.
@@ -181,26 +211,34 @@ struct HalfVectorProduct {
     const int64_t between = isRow ? matrix.colStride : matrix.rowStride; // from one number's factors to the next's
     const int64_t within = isRow ? matrix.rowStride : matrix.colStride;  // from one of its factors to the next
     std::vector<float> factors(static_cast<size_t>(args.k));
-    std::vector<float> sums(static_cast<size_t>(kLines));
-    std::vector<float> old(static_cast<size_t>(kLines));
-    for (int64_t piece = begin; piece < end; ++piece) {
+    std::vector<float> sums(static_cast<size_t>((end - begin) * kLines));
+    std::vector<float> old(sums.size());
+    std::vector<float> widened;
+    for (int64_t piece = begin; piece < end;) {
       const int64_t batch = piece / pieces();
+      const int64_t ofBatch = std::min(end - piece, pieces() - piece % pieces());
       const int64_t first = piece % pieces() * kLines;
-      const int64_t count = std::min(kLines, lines() - first);
+      const int64_t count = std::min(ofBatch * kLines, lines() - first);
       load(
           args.dtype, address(vector, batch, 0, 0), (isRow ? vector.colStride : vector.rowStride) * kHalfSize, args.k,
           factors.data());
-      const auto* from = reinterpret_cast<const T*>(address(matrix, batch, 0, 0)) + first * between;
+      const char* from = isRow ? address(matrix, batch, 0, first) : address(matrix, batch, first, 0);
       if (within == 1) {
         for (int64_t i = 0; i < count; ++i) {
-          sums[static_cast<size_t>(i)] = sumOfProducts(from + i * between, factors.data(), args.k);
+          const auto [line, _] = linesAt<T>(from + i * between * kHalfSize, 0, 1, args.k, widened);
+          sums[static_cast<size_t>(i)] = sumOfProducts(line, factors.data(), args.k);
         }
       } else {
         std::fill_n(sums.data(), count, 0.0F);
-        addLines(from, within, factors.data(), args.k, sums.data(), count);
+        for (int64_t k = 0; k < args.k; k += kAtOnce) {
+          const int64_t lineCount = std::min(kAtOnce, args.k - k);
+          const auto [lines, distance] = linesAt<T>(from + k * within * kHalfSize, within, lineCount, count, widened);
+          addLines(lines, distance, factors.data() + k, lineCount, sums.data(), count);
+        }
       }
       char* out = address(args.c, batch, isRow ? 0 : first, isRow ? first : 0);
       product.finish(sums.data(), count, out, isRow ? args.c.colStride : args.c.rowStride, old.data());
+      piece += ofBatch;
     }
   }
 };
