@@ -230,12 +230,3 @@ def test_the_old_names_still_work_and_warn() -> None:
         accelerator.set_device_idx(1)
         assert accelerator.current_device_idx() == 1
     assert [warning.category for warning in caught] == [FutureWarning] * 2
-
-
-def test_autocast_says_that_it_has_no_type_for_the_device() -> None:
-    # Checkpointing asks for the types, so the function is there before step 14.
-    assert torch.openreg.get_amp_supported_dtype() == []
-    with pytest.warns(UserWarning, match="target dtype is not supported. Disabling autocast"):
-        context = torch.autocast("openreg")
-    with context:
-        assert (torch.ones(2, 2, device="openreg") @ torch.ones(2, 2, device="openreg")).dtype == torch.float32

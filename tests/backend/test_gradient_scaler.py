@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from .conftest import GateFunction
+
 
 @pytest.fixture(autouse=True)
 def on_the_device_alone() -> Iterator[None]:
@@ -82,6 +84,78 @@ def test_a_network_trains_with_a_scaler_and_skips_a_step_with_infinities(device:
         scaler.step(optimizer)
         scaler.update()
         torch.testing.assert_close(weight.detach().cpu(), torch.full((3,), expected))
+    assert scaler.get_scale() == 2.0
+
+
+def test_of_several_optimizers_only_those_with_infinities_leave_a_step_out(device: str) -> None:
+    weights = [torch.nn.Parameter(torch.ones(3, device=device)) for _ in range(3)]
+    optimizers = [torch.optim.SGD([weights[0]], lr=0.1), torch.optim.Adam(weights[1:], lr=0.1)]
+    scaler = torch.amp.GradScaler(device, init_scale=4.0)
+    losses = weights[0].sum(), weights[1].sum() + (weights[2] * float("inf")).sum()
+    for loss in losses:
+        scaler.scale(loss).backward()
+    for optimizer in optimizers:
+        scaler.step(optimizer)
+    scaler.update()
+    torch.testing.assert_close(weights[0].detach().cpu(), torch.full((3,), 0.9))
+    assert all(weight.tolist() == [1] * 3 for weight in weights[1:])
+    assert scaler.get_scale() == 2.0
+
+
+def test_gradients_are_clipped_after_they_are_scaled_back(device: str) -> None:
+    weight = torch.nn.Parameter(torch.ones(4, device=device))
+    optimizer = torch.optim.SGD([weight], lr=1.0)
+    scaler = torch.amp.GradScaler(device, init_scale=1024.0)
+    scaler.scale((10 * weight).sum()).backward()
+    scaler.unscale_(optimizer)
+    assert weight.grad.tolist() == [10] * 4
+    torch.nn.utils.clip_grad_norm_([weight], 1.0)
+    scaler.step(optimizer)
+    torch.testing.assert_close(weight.detach().cpu(), torch.full((4,), 0.5))
+    with pytest.raises(RuntimeError, match="unscale_\\(\\) is being called after step\\(\\)"):
+        scaler.unscale_(optimizer)
+
+
+def test_a_step_waits_for_the_device_only_to_see_whether_it_is_to_be_left_out(device: str, gate: GateFunction) -> None:
+    weight = torch.nn.Parameter(torch.ones(3, device=device))
+    scaler = torch.amp.GradScaler(device, init_scale=4.0)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    scaler.scale(weight.sum()).backward()
+    closed = gate(torch.device(device).index)
+    scaler.unscale_(optimizer)
+    closed.open()
+    scaler.step(optimizer)
+    assert weight.grad.tolist() == [1] * 3
+
+
+def test_the_state_of_a_scaler_goes_on_in_another(device: str) -> None:
+    scaler = torch.amp.GradScaler(device, init_scale=4.0, growth_interval=2)
+    weight = torch.nn.Parameter(torch.ones(3, device=device))
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+
+    def step(scaler: torch.amp.GradScaler) -> None:
+        scaler.scale(weight.sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+    step(scaler)
+    other = torch.amp.GradScaler(device)
+    other.load_state_dict(scaler.state_dict())
+    step(other)
+    assert other.get_scale() == 8.0
+
+
+def test_parameters_on_two_devices_share_a_scaler() -> None:
+    weights = [torch.nn.Parameter(torch.ones(3, device=f"openreg:{i}")) for i in range(2)]
+    optimizer = torch.optim.SGD(weights, lr=0.1)
+    scaler = torch.amp.GradScaler("openreg", init_scale=4.0)
+    for factor, expected in ((1.0, 0.9), (float("nan"), 0.9)):
+        optimizer.zero_grad()
+        scaler.scale(weights[0].sum() + (weights[1] * factor).sum().to("openreg:0")).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        for weight in weights:
+            torch.testing.assert_close(weight.detach().cpu(), torch.full((3,), expected))
     assert scaler.get_scale() == 2.0
 
 
