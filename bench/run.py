@@ -86,6 +86,7 @@ def main() -> None:
     figures += measure("optimizers", sys.executable, ROOT / "bench" / "optimizer_bench.py")
     figures += measure("attention", sys.executable, ROOT / "bench" / "attention_bench.py")
     figures += measure("own operators", sys.executable, ROOT / "bench" / "custom_ops_bench.py")
+    figures += measure("mixed precision", sys.executable, ROOT / "bench" / "amp_bench.py")
     figures += measure("stream", sys.executable, ROOT / "bench" / "stream_bench.py")
     figures += measure("pinned", sys.executable, ROOT / "bench" / "pinned_bench.py")
     figures += measure("memory", sys.executable, ROOT / "bench" / "memory_bench.py")

@@ -71,7 +71,7 @@ html_static_path = ["_static"]
 html_css_files = ["openreg.css"]
 html_js_files = [
     (script, {"defer": "defer"})
-    for script in ("openreg.js", "errors.js", "tables.js", "coverage.js", "speed.js", "ladder.js")
+    for script in ("openreg.js", "errors.js", "tables.js", "coverage.js", "speed.js", "autocast.js", "ladder.js")
 ]
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADER = Path(torch.__file__).parent / "include" / "ATen" / "autocast_mode.h"
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-from autocast_tables import FLOAT, LOWER, RECORD, WIDEST, recorded, rules  # noqa: E402
+from autocast_tables import FLOAT, LOWER, RECORD, WIDEST, differences, reasons, recorded, rules  # noqa: E402
 
 
 DTYPES = [torch.bfloat16, torch.float16]
@@ -128,3 +129,15 @@ def test_the_page_has_the_lists_as_the_dispatcher_has_them_now() -> None:
         pytest.skip(f"the page is for PyTorch {version}")
     assert done.stdout == (ROOT / RECORD).read_text(encoding="utf-8")
     assert lists["openreg"]["mm"] == LOWER
+
+
+def test_the_page_has_a_reason_for_each_difference_and_a_difference_for_each_reason() -> None:
+    _, lists = recorded(ROOT)
+    explained, used = reasons(ROOT), set()
+    for device in ("cuda", "cpu"):
+        of_device = [reason for reason in explained if reason.device == device]
+        for name, here, there in differences(lists["openreg"], lists[device]):
+            fits = [it for it in of_device if any(fnmatchcase(name, pattern) for pattern in it.operators)]
+            assert fits, f"{name}: {here} here, {there} on {device}"
+            used.add(fits[0])
+    assert used == set(explained)

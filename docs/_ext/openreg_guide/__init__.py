@@ -13,6 +13,7 @@ A module for each concern:
     describe    what search engines show of a page
     coverage    how each operator is served, from the dispatcher's tables
     speed       how fast each operator is, from the file that the sweep wrote
+    autocast    in which type autocast runs each operator, and what half precision takes
     versions    what changes from one release of PyTorch to the next
     wire        the wire of the driver `process`, from its headers
     order       previous and next, without the pages beside the ladder
@@ -29,6 +30,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from . import (
+    autocast,
     code,
     coverage,
     describe,
@@ -59,6 +61,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
     shown = (code, transcript, errors, exercise, steps, stubs, files, mutants, pictures, timeline, coverage, speed)
-    for module in (*shown, versions, wire, reference, order, describe, whitespace):
+    for module in (*shown, autocast, versions, wire, reference, order, describe, whitespace):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
