@@ -1,7 +1,7 @@
 """Figures of half precision beside float32: matrix products, and networks that train under autocast.
 
-    python bench/amp_bench.py            print them
-    python bench/amp_bench.py --record   write docs/precision.json, too, which the guide shows
+python bench/amp_bench.py            print them
+python bench/amp_bench.py --record   write docs/precision.json, too, which the guide shows
 """
 
 import copy

@@ -1,8 +1,8 @@
 """Which operator autocast runs in which type, on three devices: found by calling each operator that has a rule.
 
-A rule is a function, and says nothing about itself. So each operator is called with tensors that are not there, in float
-and in half, and what is cast tells the list. The call ends at the first operator that is no cast. A test records the result, and the
-page reads that.
+A rule is a function, and says nothing about itself. So each operator is called with tensors that are not there, in
+float and in half, and what is cast tells the list. The call ends at the first operator behind the casts. A test records
+the result, and the page reads that.
 
     python docs/_ext/autocast_tables.py     print it
 """
@@ -37,7 +37,7 @@ class Difference(NamedTuple):
     there: str | None
 
 
-class _Stopped(Exception):  # noqa: N818 (nothing is wrong)
+class _Stopped(Exception):
     """What came behind the rule is not run."""
 
 
@@ -79,7 +79,7 @@ def _casts(op: torch._ops.OpOverload, device: str, types: tuple[torch.dtype, ...
             op(*arguments)
         except _Stopped:
             pass
-        except Exception as error:  # noqa: BLE001 (the shapes suit few operators, and the casts come before)
+        except Exception as error:
             if "unsafe to autocast" in str(error):
                 return {REFUSED}
     return casts.types

@@ -60,7 +60,9 @@ def test_forms_that_write_have_no_rule(x: torch.Tensor) -> None:
 def test_outside_the_region_types_do_not_fit(x: torch.Tensor) -> None:
     with autocast("openreg", dtype=torch.bfloat16):
         half = x @ x
-    with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: float != c10::BFloat16"):
+    with pytest.raises(
+        RuntimeError, match="expected m1 and m2 to have the same dtype, but got: float != c10::BFloat16"
+    ):
         x @ half
     torch.testing.assert_close(x @ half.float(), x @ x @ x, rtol=0.03, atol=0.05)
 
@@ -120,12 +122,12 @@ def test_gradients_in_half_are_not_unscaled(device: str) -> None:
     model, scaler = nn.Linear(2, 2).to(device).half(), GradScaler(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scaler.scale(model(torch.ones(1, 2, device=device, dtype=torch.half)).sum()).backward()
-    with pytest.raises(ValueError, match="Attempting to unscale FP16 gradients."):
+    with pytest.raises(ValueError, match=r"Attempting to unscale FP16 gradients\."):
         scaler.step(optimizer)
 
 
 def test_an_optimizer_without_gradients_is_an_error(device: str) -> None:
     model, scaler = nn.Linear(2, 2).to(device), GradScaler(device)
     scaler.scale(torch.ones(1, device=device))
-    with pytest.raises(AssertionError, match="No inf checks were recorded for this optimizer."):
+    with pytest.raises(AssertionError, match=r"No inf checks were recorded for this optimizer\."):
         scaler.step(torch.optim.SGD(model.parameters(), lr=0.1))

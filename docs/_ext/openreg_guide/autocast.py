@@ -1,4 +1,4 @@
-"""The page of autocast's lists, and the figures of half precision, each from the file that a test or benchmark wrote."""
+"""The page of autocast's lists, and the figures of half precision: from files that a test and a benchmark wrote."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ class AutocastTable(_OfLists):
             here = lists["openreg"].get(name)
             differ = [device for device in NAMES if lists[device].get(name) != here]
             why = [reason.title for device in differ if (reason := reason_of(explained, device, name))]
-            yield f'<tr data-rule="{here or ""}"{" data-differs" if differ else ""}><td><code>{html.escape(name)}</code></td>'
+            yield f'<tr data-rule="{here or ""}"{" data-differs" if differ else ""}>'
+            yield f"<td><code>{html.escape(name)}</code></td>"
             yield "".join(f"<td>{lists[device].get(name, '–')}</td>" for device in NAMES)
             yield f"<td>{html.escape('; '.join(dict.fromkeys(why)))}</td></tr>"
         yield "</tbody></table>"

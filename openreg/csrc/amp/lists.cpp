@@ -1,5 +1,5 @@
-// Which operator autocast runs in which type: PyTorch's lists for devices that are fast in half precision. A test compares
-// them with those of the PyTorch that is installed.
+// Which operator autocast runs in which type: PyTorch's lists for devices that are fast in half precision. A test
+// compares them with those of the PyTorch that is installed.
 #include "amp/policies.h"
 
 #include <torch/library.h>

@@ -123,8 +123,9 @@ void askNormForFloat(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 void refuseToAutocast(const c10::OperatorHandle& op, torch::jit::Stack* /*stack*/) {
   TORCH_CHECK(
       false, op.operator_name().name.substr(sizeof("aten::") - 1),
-      " is unsafe to autocast: its input comes out of a sigmoid in half precision, where the gradient of the logarithm ",
-      "overflows. Use torch.nn.functional.binary_cross_entropy_with_logits, which takes what went into the sigmoid.");
+      " is unsafe to autocast: its input comes out of a sigmoid in half precision, where the gradient of the "
+      "logarithm overflows. Use torch.nn.functional.binary_cross_entropy_with_logits, which takes what went into the "
+      "sigmoid.");
 }
 // LITERALINCLUDE END: AMP REFUSE
 

@@ -22,8 +22,8 @@ struct GemmArgs {
   int64_t m;
   int64_t n;
   int64_t k;
-  /// Of all three. Floating point and complex: one of the two strides of each matrix is 1. "gemm.float" takes halves, too,
-  /// and sums in float.
+  /// Of all three. Floating point and complex: one of the two strides of each matrix is 1. "gemm.float" takes halves,
+  /// too, and sums in float.
   DType dtype;
   alignas(8) unsigned char alpha[16]; ///< A value of the compute type.
   alignas(8) unsigned char beta[16];  ///< A value of the compute type.

@@ -51,7 +51,8 @@ struct HalfProduct {
 
   HalfProduct(const GemmArgs& args, const Blas* blas)
       : args(args), blas(blas), rows(std::min(args.m, kTile)), columns(std::min(args.n, kTile)) {
-    while (args.batch * down() * across() < kTiles && work() > 2 * kTileWork && std::max(rows, columns) > kSmallestTile) {
+    while (args.batch * down() * across() < kTiles && work() > 2 * kTileWork &&
+           std::max(rows, columns) > kSmallestTile) {
       int64_t& longer = rows > columns ? rows : columns;
       longer = (longer + 1) / 2;
     }
@@ -157,8 +158,8 @@ OPENREG_MULTIVERSION float sumOfProducts(const T* x, const float* y, int64_t cou
 
 /// to += Σ factor · line, for four lines at a time. @param distance Elements from one line to the next.
 template <class T>
-OPENREG_MULTIVERSION void addLines(
-    const T* lines, int64_t distance, const float* factors, int64_t lineCount, float* to, int64_t count) {
+OPENREG_MULTIVERSION void
+addLines(const T* lines, int64_t distance, const float* factors, int64_t lineCount, float* to, int64_t count) {
   int64_t line = 0;
   for (; line + 4 <= lineCount; line += 4) {
     const T* from = lines + line * distance;
@@ -175,8 +176,8 @@ OPENREG_MULTIVERSION void addLines(
   }
 }
 
-/// Lines of a matrix for the two loops above, and the distance between them. Theirs convert from BFloat16 in passing; from
-/// Half there is an instruction, and load() has it.
+/// Lines of a matrix for the two loops above, and the distance between them. Theirs convert from BFloat16 in passing;
+/// from Half there is an instruction, and load() has it.
 template <class T>
 auto linesAt(const char* from, int64_t distance, int64_t lines, int64_t length, std::vector<float>& widened) {
   if constexpr (std::is_same_v<T, BFloat16>) {
@@ -190,8 +191,8 @@ auto linesAt(const char* from, int64_t distance, int64_t lines, int64_t length, 
   }
 }
 
-/// A product of which one factor, and so the result, is a vector: each half of the other is read for one multiplication,
-/// so it isn't written down as a float.
+/// A product of which one factor, and so the result, is a vector: each half of the other is read for one
+/// multiplication, so it isn't written down as a float.
 struct HalfVectorProduct {
   static constexpr int64_t kAtOnce = 4; ///< Lines that are added up at once.
   static constexpr int64_t kLines = 64; ///< Numbers of the result that are worth splitting off.
@@ -259,8 +260,7 @@ void multiplyHalves(const GemmArgs& args, const Blas* blas, orKernelContext& con
         args.dtype == DType::Half ? &multiplyVectors<Half> : &multiplyVectors<BFloat16>, &vectors);
   }
   context.parallelFor(
-      &context, args.batch * product.down() * product.across(),
-      kTileWork / std::max(int64_t{1}, product.work()) + 1,
+      &context, args.batch * product.down() * product.across(), kTileWork / std::max(int64_t{1}, product.work()) + 1,
       [](void* state, int64_t begin, int64_t end) {
         multiplyTiles(*static_cast<const HalfProduct*>(state), begin, end);
       },

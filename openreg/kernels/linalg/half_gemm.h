@@ -7,7 +7,8 @@
 
 namespace openreg::kernels {
 
-/// c = beta · c + alpha · a × b, summed in float and rounded once. No more than some tiles are ever in memory as floats.
+/// c = beta · c + alpha · a × b, summed in float and rounded once. No more than some tiles are ever in memory as
+/// floats.
 /// @param args Of type Half or BFloat16.
 void multiplyHalves(const GemmArgs& args, const Blas* blas, orKernelContext& context);
 
