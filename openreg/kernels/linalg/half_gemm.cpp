@@ -2,6 +2,7 @@
 #include "kernels/linalg/half_gemm.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -130,30 +131,70 @@ void multiplyTiles(const HalfProduct& product, int64_t begin, int64_t end) {
 }
 // LITERALINCLUDE END: HALF TILE
 
-constexpr float toFloat(float value) {
-  return value;
-}
+/// Numbers of a sum that are kept side by side, so that an addition need not wait for the last.
+constexpr int64_t kSide = 32;
 
-/// Σ x · y
-template <class T>
-OPENREG_MULTIVERSION float sumOfProducts(const T* x, const float* y, int64_t count) {
-  constexpr int64_t kSide = 32; // sums side by side, so that an addition need not wait for the last
-  float sums[kSide] = {};
-  int64_t i = 0;
-  for (; i + kSide <= count; i += kSide) {
-    for (int64_t j = 0; j < kSide; ++j) {
-      sums[j] += toFloat(x[i + j]) * y[i + j];
-    }
-  }
+OPENREG_INLINE inline float total(float (&sums)[kSide]) {
   for (int64_t half = kSide / 2; half > 0; half /= 2) {
     for (int64_t j = 0; j < half; ++j) {
       sums[j] += sums[j + half];
     }
   }
-  for (; i < count; ++i) {
-    sums[0] += toFloat(x[i]) * y[i];
-  }
   return sums[0];
+}
+
+/// Σ x · y
+OPENREG_MULTIVERSION float sumOfProducts(const float* x, const float* y, int64_t count) {
+  float sums[kSide] = {};
+  int64_t i = 0;
+  for (; i + kSide <= count; i += kSide) {
+    for (int64_t j = 0; j < kSide; ++j) {
+      sums[j] += x[i + j] * y[i + j];
+    }
+  }
+  for (int64_t j = 0; i < count; ++i, ++j) {
+    sums[j] += x[i] * y[i];
+  }
+  return total(sums);
+}
+
+/// Σ x · y, where y's numbers with even places come first, then those with odd ones: so each word has two numbers of x,
+/// and the upper is a float but for its lower bits, and none has to move within a vector.
+OPENREG_MULTIVERSION float sumOfProducts(const BFloat16* x, const float* y, int64_t count) {
+  const int64_t pairs = count / 2;
+  const float* even = y;
+  const float* odd = y + count - pairs;
+  float sums[kSide] = {};
+  int64_t i = 0;
+  for (; i + kSide <= pairs; i += kSide) {
+    uint32_t words[kSide];
+    std::memcpy(words, x + 2 * i, sizeof(words));
+    for (int64_t j = 0; j < kSide; ++j) {
+      sums[j] += std::bit_cast<float>(words[j] << 16) * even[i + j];
+      sums[j] += std::bit_cast<float>(words[j] & 0xFFFF0000U) * odd[i + j];
+    }
+  }
+  for (int64_t j = 2 * i; j < count; ++j) {
+    sums[0] += toFloat(x[j]) * (j % 2 == 0 ? even : odd)[j / 2];
+  }
+  return total(sums);
+}
+
+/// The order in which sumOfProducts() wants factors: of a line of floats, and of one of BFloat16.
+void arrange(float /*of*/, const std::vector<float>& factors, std::vector<float>& to) {
+  to = factors;
+}
+
+void arrange(BFloat16 /*of*/, const std::vector<float>& factors, std::vector<float>& to) {
+  const auto half = (factors.size() + 1) / 2;
+  to.resize(factors.size());
+  for (size_t i = 0; i < factors.size(); ++i) {
+    to[i / 2 + (i % 2) * half] = factors[i];
+  }
+}
+
+constexpr float toFloat(float value) {
+  return value;
 }
 
 /// to += Σ factor · line, for four lines at a time. @param distance Elements from one line to the next.
@@ -176,8 +217,8 @@ addLines(const T* lines, int64_t distance, const float* factors, int64_t lineCou
   }
 }
 
-/// Lines of a matrix for the two loops above, and the distance between them. Theirs convert from BFloat16 in passing;
-/// from Half there is an instruction, and load() has it.
+/// Lines of a matrix of halves as the loops above take them, and the distance between them. Those convert from BFloat16
+/// in passing; from Half there is an instruction, and load() has it.
 template <class T>
 auto linesAt(const char* from, int64_t distance, int64_t lines, int64_t length, std::vector<float>& widened) {
   if constexpr (std::is_same_v<T, BFloat16>) {
@@ -214,6 +255,7 @@ struct HalfVectorProduct {
     std::vector<float> factors(static_cast<size_t>(args.k));
     std::vector<float> sums(static_cast<size_t>((end - begin) * kLines));
     std::vector<float> old(sums.size());
+    std::vector<float> arranged;
     std::vector<float> widened;
     for (int64_t piece = begin; piece < end;) {
       const int64_t batch = piece / pieces();
@@ -225,9 +267,10 @@ struct HalfVectorProduct {
           factors.data());
       const char* from = isRow ? address(matrix, batch, 0, first) : address(matrix, batch, first, 0);
       if (within == 1) {
+        arrange(std::conditional_t<std::is_same_v<T, Half>, float, T>{}, factors, arranged);
         for (int64_t i = 0; i < count; ++i) {
           const auto [line, _] = linesAt<T>(from + i * between * kHalfSize, 0, 1, args.k, widened);
-          sums[static_cast<size_t>(i)] = sumOfProducts(line, factors.data(), args.k);
+          sums[static_cast<size_t>(i)] = sumOfProducts(line, arranged.data(), args.k);
         }
       } else {
         std::fill_n(sums.data(), count, 0.0F);

@@ -33,13 +33,13 @@ __attribute__((target("avx,f16c"))) int64_t loadEights(const Half* from, int64_t
 }
 #endif
 
-void loadHalves(const Half* from, int64_t count, float* to) {
+void loadDense(const Half* from, int64_t count, float* to) {
   int64_t done = 0;
 #if defined(__x86_64__)
   static const bool can = __builtin_cpu_supports("f16c") != 0;
   done = can ? loadEights(from, count, to) : 0;
 #endif
-  loadDense(from + done, count - done, to + done);
+  loadDense<float, Half>(from + done, count - done, to + done);
 }
 
 template <class C, class T>
@@ -60,8 +60,6 @@ void load(DType dtype, const char* from, int64_t stride, int64_t count, C* to) {
       loadStrided<C, T>(from, stride, count, to);
     } else if constexpr (std::is_same_v<C, T>) {
       std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
-    } else if constexpr (std::is_same_v<C, float> && std::is_same_v<T, Half>) {
-      loadHalves(reinterpret_cast<const Half*>(from), count, to);
     } else {
       loadDense(reinterpret_cast<const T*>(from), count, to);
     }
