@@ -16,6 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from .repository import repository
 from .rows import html_rows
+from .speed import time_text
 
 FIGURES = "docs/precision.json"
 TYPES = ("float32", "bfloat16", "float16")
@@ -132,7 +133,7 @@ class PrecisionFigures(SphinxDirective):
         yield '<table class="table precision"><thead><tr><th>rows × factors × columns</th>'
         yield "".join(f"<th>{name}</th>" for name in TYPES) + "</tr></thead><tbody>"
         for row in figures["products"]:
-            yield f"<tr><td>{' × '.join(map(str, row['shape']))}</td><td>{row['float32']:.3g} µs</td>"
+            yield f"<tr><td>{' × '.join(map(str, row['shape']))}</td><td>{time_text(row['float32'])}</td>"
             yield "".join(f"<td>× {row[name] / row['float32']:.2f}</td>" for name in TYPES[1:]) + "</tr>"
         yield "</tbody></table>"
 

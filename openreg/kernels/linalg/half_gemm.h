@@ -12,4 +12,7 @@ namespace openreg::kernels {
 /// @param args Of type Half or BFloat16.
 void multiplyHalves(const GemmArgs& args, const Blas* blas, orKernelContext& context);
 
+/// The same where the result is a vector.
+void multiplyHalvesByVector(const GemmArgs& args, orKernelContext& context);
+
 } // namespace openreg::kernels
