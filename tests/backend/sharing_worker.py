@@ -13,11 +13,11 @@ def serve(inbox: Queue, outbox: Queue, *given: Any) -> None:
     """Runs pieces of code, each with the tensors that came with it in `sent`; what it leaves in `out` is the answer.
 
     Args:
-        inbox: Pairs of code and tensors; None ends the process.
+        inbox: Pairs of code and tensors; the code "forget" drops all that code before it has kept. None ends the process.
         outbox: Pairs of the answer and, where the code has raised, the error.
         given: What was given when the process was started; the code finds it under this name.
     """
-    names: dict[str, Any] = {"torch": torch, "given": given}
+    names: dict[str, Any] = {"torch": torch, "given": given, "forget": None}
     while True:
         out = error = None
         try:
@@ -27,8 +27,10 @@ def serve(inbox: Queue, outbox: Queue, *given: Any) -> None:
             code, names["sent"] = task
             del task
             exec(code, names)
-            names.pop("sent")
             out = names.pop("out", None)
+            names.pop("sent", None)
+            if code == "forget":
+                names = {"torch": torch, "given": given, "forget": None}
         except Exception:
             error = traceback.format_exc()
         outbox.put((out, error))

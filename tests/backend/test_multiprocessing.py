@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable, Iterator
+from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +20,10 @@ from contract.processes import shared_memory
 from torch_openreg import _C
 from torch_openreg.openreg import multiprocessing as ours
 
-from .conftest import GateFunction, ProgramFunction
+from .conftest import GateFunction, ProgramFunction, child_environment
 from .sharing_worker import serve
 
+ROOT = Path(__file__).resolve().parents[2]
 SPAWN = mp.get_context("spawn")
 
 
@@ -31,7 +37,7 @@ class Other:
 
     def does(self, code: str, *tensors: Any) -> Any:
         """Has it run code on tensors; what the code has assigned to `out`."""
-        self.inbox.put((code, tensors))
+        self.inbox.put((textwrap.dedent(code), tensors))
         out, error = self.outbox.get(timeout=60)
         assert error is None, error
         return out
@@ -54,8 +60,7 @@ def long_lived() -> Iterator[Other]:
 def other(long_lived: Other) -> Iterator[Other]:
     """That process, holding nothing of the tests before."""
     yield long_lived
-    keep = ("torch", "given", "__builtins__")
-    long_lived.does(f"for name in [name for name in globals() if name not in {keep!r}]: del globals()[name]")
+    long_lived.does("forget")
 
 
 @pytest.fixture
@@ -104,7 +109,7 @@ def test_views_keep_their_shape_and_their_common_memory(other: Other) -> None:
         b.fill_(5)
         torch.openreg.synchronize()
         out = a.stride(), a.storage_offset(), a.shape, a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
-        """.replace("\n        ", "\n"),
+        """,
         base[1:, ::2],
         base.t(),
     )
@@ -204,7 +209,6 @@ with stream:
 import threading
 letting = threading.Thread(target=lambda: globals().pop("x"))
 del sent
-sent = None
 """
     other.does(code, x)
     ours.ipc_collect()
@@ -245,14 +249,6 @@ def test_memory_of_a_receiver_that_was_killed_comes_back(another: Callable[..., 
     assert torch.openreg.memory_allocated() == before
 
 
-SENDER = """
-import torch.multiprocessing as mp
-from backend.sharing_worker import serve
-context = mp.get_context("spawn")
-inbox, outbox = context.Queue(), context.Queue()
-"""
-
-
 def test_a_receiver_outlives_its_sender(another: Callable[..., Other], other: Other) -> None:
     first = another()
     x = first.does("x = torch.arange(4.0, device='openreg'); out = x")
@@ -268,7 +264,8 @@ def test_a_tensor_that_was_not_received_when_its_sender_ended_says_so(another: C
     second = another(there)
     second.does("given[0].send(torch.ones(3, device='openreg')); out = None")
     second.end()
-    with pytest.raises(RuntimeError, match="the process that sent this tensor has ended; expected it to live until the"):
+    said = "the process that sent this tensor has ended; expected it to live until the tensor is received"
+    with pytest.raises(RuntimeError, match=said):
         here.recv()
     first.end()
 
@@ -299,8 +296,10 @@ except RuntimeError as error:
     out = str(error).splitlines()[0]
 """
     said = other.does(code, torch.ones(3, device="openreg"))
-    assert said.startswith("share: argument 'storage' lies in memory that another process shares with this one")
-    assert said.endswith("expected memory of this process: send a clone()")
+    assert said == (
+        "share: argument 'storage' lies in memory that another process shares with this one, and whose life this one "
+        "cannot answer for; expected memory of this process: send a clone()"
+    )
 
 
 def test_a_received_tensor_is_not_resized(other: Other) -> None:
@@ -345,7 +344,7 @@ def test_only_storages_of_the_device_can_be_shared() -> None:
 def test_a_tensor_with_a_history_is_refused_by_pytorch() -> None:
     x = torch.ones(2, device="openreg", requires_grad=True) * 2
     with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor"):
-        mp.reductions.ForkingPickler.dumps(x)
+        ForkingPickler.dumps(x)
 
 
 def test_a_driver_that_cannot_share_memory_says_so(program: ProgramFunction) -> None:
@@ -361,3 +360,15 @@ def test_a_driver_that_cannot_share_memory_says_so(program: ProgramFunction) -> 
         """
     )
     assert "orIpcGetMemHandle" in said
+
+
+def test_a_producer_and_a_consumer_share_buffers() -> None:
+    """The guide shows what this run prints."""
+    record = ROOT / "tests" / "recorded" / "producer_consumer.txt"
+    command = [sys.executable, str(ROOT / "examples" / "producer_consumer.py")]
+    done = subprocess.run(command, env=child_environment(), capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    printed = f"$ python producer_consumer.py\n{done.stdout}"
+    if os.environ.get("OPENREG_RECORD"):
+        record.write_text(printed)
+    assert printed == record.read_text()

@@ -13,6 +13,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace openreg {
@@ -83,17 +85,51 @@ struct Opened {
   const Done done;
   const c10::DeviceIndex device;
   std::shared_ptr<OpenAllocation> allocation;
+  Opened* next = nullptr; ///< In the list below.
+};
+
+/// Ends what storages held, in a thread of its own. Kernels that use the memory may be queued, and the other process may
+/// use it anew once it hears of us: so somebody has to wait for the device. That can't be the thread in which a tensor
+/// dies. It has Python's GIL, and what the device runs next may need that.
+class Closer {
+ public:
+  void close(Opened* opened) noexcept {
+    const std::lock_guard lock(mutex_);
+    opened->next = std::exchange(waiting_, opened);
+    try {
+      if (!std::exchange(working_, true)) {
+        std::thread([this] { work(); }).detach();
+      }
+    } catch (const std::system_error&) {
+      working_ = false; // The machine has no thread left; the next storage that dies tries again.
+    }
+  }
+
+ private:
+  void work() {
+    while (const std::unique_ptr<Opened> opened{take()}) {
+      (void)orDeviceSynchronize(opened->device); // An error is the business of whoever synchronises next.
+    }
+  }
+
+  Opened* take() {
+    const std::lock_guard lock(mutex_);
+    Opened* first = waiting_;
+    working_ = first != nullptr;
+    waiting_ = first != nullptr ? first->next : nullptr;
+    return first;
+  }
+
+  std::mutex mutex_;
+  Opened* waiting_ = nullptr;
+  bool working_ = false; ///< Whether there is a thread: it ends when nothing waits.
 };
 
 void closeOpened(void* context) {
-  auto* opened = static_cast<Opened*>(context);
-  if (inBadFork()) {
-    return; // The device is the parent's, and so is the message.
+  static auto& closer = *new Closer; // Storages die after static objects do.
+  if (!inBadFork()) { // Else the device is the parent's, and so is the message.
+    closer.close(static_cast<Opened*>(context));
   }
-  // Kernels that use the memory may be queued, and the other process may use it anew once it hears of us. An error of
-  // the device is the business of whoever synchronises next.
-  (void)orDeviceSynchronize(opened->device);
-  delete opened;
 }
 // LITERALINCLUDE END: OPENED DELETER
 
@@ -122,7 +158,7 @@ SharedStorage shareStorage(const c10::Storage& storage) {
 
 // LITERALINCLUDE START: OPEN STORAGE
 c10::Storage openStorage(const SharedStorage& shared, size_t size, c10::Device device, int done) {
-  auto opened = std::unique_ptr<Opened>(new Opened{Done(done), device.index(), nullptr});
+  auto opened = std::unique_ptr<Opened>(new Opened{Done(done), device.index(), nullptr, nullptr});
   TORCH_CHECK(
       shared.handle.size() == sizeof(orIpcMemHandle), "open: argument 'handle' has ", shared.handle.size(),
       " bytes; expected the ", sizeof(orIpcMemHandle), " of share()");

@@ -30,7 +30,8 @@ C10_EXPORT SharedStorage shareStorage(const c10::Storage& storage);
 /**
  * @brief A storage of `size` bytes in memory that another process shares. Does not block.
  *
- * Where several storages lie in one allocation, it is opened once. It is closed when the last of them is gone.
+ * Where several storages lie in one allocation, it is opened once. It is closed when the last of them is gone: soon
+ * after, by a thread that waits for the device first. A storage's end never waits.
  * @param device Where it is to be; the index must be given.
  * @param done A file descriptor that is closed when this process uses the storage no longer; or -1. Ours from now on,
  *        also if this throws.
