@@ -140,19 +140,21 @@ def test_minus_one_orders_nothing(device: str, gate: GateFunction) -> None:
     assert default.query()
 
 
-def test_a_copy_for_another_library_is_ordered_too(device: str, gate: GateFunction) -> None:
-    producer, consumer = torch.Stream(device), torch.Stream(device)
+def test_a_copy_for_another_library_is_ordered_too(device: str, other_device: str, gate: GateFunction) -> None:
+    """The copy waits at the source, and the stream that it is for has to wait for the copy."""
     x = torch.full((4,), 7.0, device=device)
+    consumer = torch.Stream(other_device)
     openreg.synchronize(device)
-    closed = gate(producer)
-    with producer:
-        capsule = x.__dlpack__(stream=consumer.native_handle, copy=True)
+    closed = gate(index_of(device))
+    place = (DLDeviceType.kDLExtDev, index_of(other_device))
+    capsule = x.__dlpack__(stream=consumer.native_handle, dl_device=place)
     with consumer:
         seen = torch.utils.dlpack.from_dlpack(capsule) + 0
+    assert str(seen.device) == other_device
     assert not consumer.query()
     closed.open()
     consumer.synchronize()
-    assert torch.equal(seen.cpu(), x.cpu())
+    assert torch.equal(seen.cpu(), torch.full((4,), 7.0))
 
 
 def test_what_is_taken_in_is_asked_to_be_ready_on_the_current_stream(device: str, gate: GateFunction) -> None:
