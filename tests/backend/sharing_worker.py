@@ -13,7 +13,7 @@ def serve(inbox: Queue, outbox: Queue, *given: Any) -> None:
     """Runs pieces of code, each with the tensors that came with it in `sent`; what it leaves in `out` is the answer.
 
     Args:
-        inbox: Pairs of code and tensors; the code "forget" drops all that code before it has kept. None ends the process.
+        inbox: Pairs of code and tensors; "forget" drops what earlier code has kept. None ends the process.
         outbox: Pairs of the answer and, where the code has raised, the error.
         given: What was given when the process was started; the code finds it under this name.
     """

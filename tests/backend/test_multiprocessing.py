@@ -124,7 +124,10 @@ def test_the_same_tensor_sent_twice_is_one_storage(other: Other) -> None:
 
 
 def test_a_large_tensor_and_small_ones_of_one_segment(other: Other) -> None:
-    large, small = torch.randn(3 << 20, device="openreg"), [torch.full((5,), float(i), device="openreg") for i in range(6)]
+    large, small = (
+        torch.randn(3 << 20, device="openreg"),
+        [torch.full((5,), float(i), device="openreg") for i in range(6)],
+    )
     got = other.does("x = sent; out = [it.cpu() for it in sent]", large, *small)
     assert all(torch.equal(a, b.cpu()) for a, b in zip(got, [large, *small], strict=True))
 

@@ -146,7 +146,11 @@ def test_kernels_and_fills_of_both_use_it(api: OpenReg, other: Any) -> None:
     api.append(log, 1, api.default_stream())
     api.synchronize(api.default_stream())
     second.does(
-        f"log = open_({share(api, log)!r}); api.append(log, 2, api.default_stream()); api.synchronize(api.default_stream())"
+        f"""
+        log, stream = open_({share(api, log)!r}), api.default_stream()
+        api.append(log, 2, stream)
+        api.synchronize(stream)
+        """
     )
     assert api.read_log(log) == [1, 2]
     second.does("api.ok(lib.orMemset(api.pointer(log), 0, 16)); close(log)")
@@ -299,7 +303,9 @@ def test_a_handle_of_freed_memory_is_refused(api: OpenReg, other: Any) -> None:
     text = second.does("a = api.malloc(64); out = share(a)")
     second.does("api.ok(api.free(a)); api.forget(0)")
     refused(
-        api, text, rf"names memory of process {second.process.pid}, which has freed it or has ended; expected it to live"
+        api,
+        text,
+        rf"names memory of process {second.process.pid}, which has freed it or has ended; expected it to live",
     )
 
 
@@ -364,7 +370,7 @@ def test_addresses_for_other_processes_end_and_come_back(run_child: Any, other: 
             first = api.get("orIpcOpenMemHandle", handle)
             out = ffi.new("void**")
             error = lib.orIpcOpenMemHandle(out, handle)
-            api.check(error, "orErrorMemoryAllocation", "names {24 * MiB} bytes; device 0 has not so many addresses left")
+            api.check(error, "orErrorMemoryAllocation", "{24 * MiB} bytes; device 0 has not so many addresses left")
             api.ok(lib.orIpcCloseMemHandle(first))
         """,
         env={"OPENREG_SIM": "memory=32MiB"},
@@ -531,7 +537,9 @@ def test_a_waiter_waits_for_the_version_it_saw(api: OpenReg, other: Any) -> None
     text = share_event(api, event)
     with api.gate(first) as one, api.gate(last) as two:
         api.record(first, event)
-        second.does(f"event, stream = open_event({text!r}), api.stream(); api.ok(lib.orStreamWaitEvent(stream, event, 0))")
+        second.does(
+            f"event, stream = open_event({text!r}), api.stream(); api.ok(lib.orStreamWaitEvent(stream, event, 0))"
+        )
         api.record(last, event)
         api.ok(api.lib.orStreamWaitEvent(waits, event, 0))
         two.open()
@@ -607,7 +615,9 @@ def test_a_wrong_handle_of_an_event_is_refused_in_words(api: OpenReg, other: Any
     theirs = open_event(api, text)
     out = api.ffi.new("orIpcEventHandle*")
     error = api.lib.orIpcGetEventHandle(out, theirs)
-    api.check(error, "orErrorInvalidValue", "'event' is .*, which another process shares; expected an interprocess event")
+    api.check(
+        error, "orErrorInvalidValue", "'event' is .*, which another process shares; expected an interprocess event"
+    )
     error = api.lib.orIpcGetEventHandle(out, api.event())
     api.check(error, "orErrorInvalidValue", "created without orEventInterprocess; expected an interprocess event")
     second.does("api.ok(lib.orEventDestroy(event))")
@@ -626,9 +636,14 @@ def test_an_interprocess_event_has_no_time(api: OpenReg) -> None:
 def test_events_of_two_processes_in_turns_order_all_their_work(api: OpenReg, other: Any) -> None:
     """Twenty times there and back, and no host waits in between."""
     second = other()
-    ours, theirs = api.event(flags=INTERPROCESS), second.does(f"ours = api.event(0, {INTERPROCESS}); out = share_event(ours)")
+    ours, theirs = (
+        api.event(flags=INTERPROCESS),
+        second.does(f"ours = api.event(0, {INTERPROCESS}); out = share_event(ours)"),
+    )
     theirs, log, stream = open_event(api, theirs), api.log(), api.stream()
-    second.does(f"theirs, log, stream = open_event({share_event(api, ours)!r}), open_({share(api, log)!r}), api.stream()")
+    second.does(
+        f"theirs, log, stream = open_event({share_event(api, ours)!r}), open_({share(api, log)!r}), api.stream()"
+    )
     for turn in range(0, 40, 2):
         api.append(log, turn, stream)
         api.record(stream, ours)

@@ -551,9 +551,9 @@ def test_memory_that_the_executor_in_python_frees_is_given_back_to_the_system(ru
         def used():
             files = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
             names = {it: os.readlink(it) for it in files if os.path.islink(it)}
-            parts = ("board", "channel", "pinned")
-            memory = [it for it, name in names.items() if "openreg-" in name and not any(part in name for part in parts)]
-            return sum(os.stat(it).st_blocks * 512 for it in memory)
+            others = ("openreg-board", "openreg-channel", "openreg-pinned")
+            shared = [it for it, name in names.items() if "openreg-" in name and not any(it in name for it in others)]
+            return sum(os.stat(it).st_blocks * 512 for it in shared)
         api.malloc(8)
         size = 32 << 20
         buffer = api.malloc(size)

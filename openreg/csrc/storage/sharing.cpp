@@ -88,9 +88,9 @@ struct Opened {
   Opened* next = nullptr; ///< In the list below.
 };
 
-/// Ends what storages held, in a thread of its own. Kernels that use the memory may be queued, and the other process may
-/// use it anew once it hears of us: so somebody has to wait for the device. That can't be the thread in which a tensor
-/// dies. It has Python's GIL, and what the device runs next may need that.
+/// Ends what storages held, in a thread of its own. Kernels that use the memory may be queued, and the other process
+/// may use it anew once it hears of us: so somebody has to wait for the device. That can't be the thread in which a
+/// tensor dies. It has Python's GIL, and what the device runs next may need that.
 class Closer {
  public:
   void close(Opened* opened) noexcept {
@@ -127,7 +127,7 @@ class Closer {
 
 void closeOpened(void* context) {
   static auto& closer = *new Closer; // Storages die after static objects do.
-  if (!inBadFork()) { // Else the device is the parent's, and so is the message.
+  if (!inBadFork()) {                // Else the device is the parent's, and so is the message.
     closer.close(static_cast<Opened*>(context));
   }
 }
