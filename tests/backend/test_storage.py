@@ -254,7 +254,14 @@ def test_a_copied_model_keeps_its_labels_and_a_copied_tensor_does_not(device: st
     assert openreg.get_memory_label(copy.deepcopy(other.weight.data)) == ""
 
 
-@pytest.mark.parametrize("copied", [saved, torch.Tensor.clone])
+def saved_in_the_old_format(x: torch.Tensor) -> torch.Tensor:
+    file = io.BytesIO()
+    torch.save(x, file, _use_new_zipfile_serialization=False)
+    file.seek(0)
+    return torch.load(file)
+
+
+@pytest.mark.parametrize("copied", [saved, saved_in_the_old_format, torch.Tensor.clone])
 def test_a_file_and_a_clone_have_what_the_original_has(
     device: str, copied: Callable[[torch.Tensor], torch.Tensor]
 ) -> None:
