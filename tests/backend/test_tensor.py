@@ -98,9 +98,11 @@ def test_a_filling_factory_gives_the_cpu_values(device: str, factory: str) -> No
 
 
 @pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
-def test_another_layout_is_refused(device: str, layout: torch.layout) -> None:
-    with pytest.raises(NotImplementedError):
-        torch.empty(2, 2, layout=layout, device=device)
+def test_strides_are_for_strided_tensors(device: str, layout: torch.layout) -> None:
+    with pytest.raises(
+        NotImplementedError, match=f"empty_strided.*{'Csr' if layout == torch.sparse_csr else 'Sparse'}"
+    ):
+        torch.empty_strided((2, 2), (2, 1), layout=layout, device=device)
 
 
 @pytest.mark.parametrize("make", [torch.empty, lambda size, **options: torch.empty_strided((size,), (1,), **options)])
