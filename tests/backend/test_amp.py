@@ -127,6 +127,18 @@ def test_a_region_is_its_threads_alone(x: torch.Tensor) -> None:
     assert seen == [torch.float32]
 
 
+def test_what_pytorchs_own_project_tests_of_its_backend_holds(device: str) -> None:
+    with pytest.warns(UserWarning, match="In openreg autocast, but the target dtype"):
+        autocast(device_type="openreg", dtype=torch.float32)
+    with autocast(device_type="openreg", dtype=torch.float16):
+        product = torch.mm(torch.randn(2, 3, device=device), torch.randn(3, 3, device=device))
+        assert product.dtype == torch.float16
+    with autocast(device_type="openreg"):
+        halves = torch.randn(2, 2, device=device, dtype=torch.float16)
+        assert torch.dot(halves[0], halves[1]).dtype == torch.float32
+    assert torch.get_autocast_dtype("openreg") == torch.half
+
+
 # What is cast
 
 
@@ -161,11 +173,13 @@ def test_a_region_of_one_device_leaves_others_alone(x: torch.Tensor) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operators_that_promote_nothing_get_the_widest_type(x: torch.Tensor, dtype: torch.dtype) -> None:
     other = torch.float16 if dtype == torch.bfloat16 else torch.bfloat16
+    crossed = torch.cross((x.to(dtype) @ x.to(dtype)).float()[:, :3], x.to(other).float()[:, :3], dim=1)
     with autocast("openreg", dtype=dtype):
         half = x @ x
-        assert torch.dot(half[0], half[1]).dtype == dtype
-        assert torch.dot(half[0], x[1]).dtype == torch.float32
-        assert torch.dot(half[0], x[1].to(other)).dtype == torch.float32
+        assert torch.atan2(half, half).dtype == dtype
+        assert torch.atan2(half, x).dtype == torch.float32
+        assert torch.atan2(half, x.to(other)).dtype == torch.float32
+        assert torch.equal(torch.cross(half[:, :3], x.to(other)[:, :3], dim=1).half(), crossed.half())
         assert torch.equal(x.index_put((torch.tensor([0], device=x.device),), half[:1])[0], half[0].float())
         assert torch.tensordot(half, x).dtype == torch.float32
 

@@ -1,5 +1,5 @@
-// Which operator autocast runs in which type: PyTorch's lists for devices that are fast in half precision. A test
-// compares them with those of the PyTorch that is installed.
+// Which operator autocast runs in which type: PyTorch's lists for devices that are fast in half precision, but for
+// what a comment names. A test compares them with those of the PyTorch that is installed.
 #include "amp/policies.h"
 
 #include <torch/library.h>
@@ -75,6 +75,8 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
           // Sums of many numbers, or of squares.
           "layer_norm", "native_layer_norm", "rms_norm", "group_norm", "frobenius_norm.dim", "nuclear_norm",
           "nuclear_norm.dim", "cosine_similarity", "dist", "pdist", "cdist", "renorm", "logsumexp",
+          // A sum of products that is one number in the end. CUDA has these two in the last list.
+          "dot", "vdot",
           // Losses: one number, out of which all gradients come.
           "poisson_nll_loss", "cosine_embedding_loss", "nll_loss", "nll_loss2d", "hinge_embedding_loss", "kl_div",
           "l1_loss", "smooth_l1_loss", "huber_loss", "mse_loss", "margin_ranking_loss", "multilabel_margin_loss",
@@ -94,8 +96,7 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
 TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
   // Operators of several tensors that promote no types themselves. Those that do, such as add and cat, need no rule.
   implAll<runInWidest>(
-      m, {"addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "vdot", "grid_sampler", "index_put", "tensordot",
-          "scatter_add"});
+      m, {"addcdiv", "addcmul", "atan2", "bilinear", "cross", "grid_sampler", "index_put", "tensordot", "scatter_add"});
   implAll<refuseToAutocast>(m, {"binary_cross_entropy"});
 }
 // LITERALINCLUDE END: AMP WIDEST
