@@ -140,8 +140,8 @@ class Arguments:
             return made_for_type[parameter.type]()
         if parameter.type == "orSubscriber_t":
             return self._subscriber()
-        if parameter.type == "const orIpcMemHandle*":
-            return ffi.new("orIpcMemHandle*")
+        if parameter.type in ("const orIpcMemHandle*", "const orIpcEventHandle*"):
+            return ffi.new(parameter.type.removeprefix("const "))
         return made_for_name[parameter.name]() if parameter.name in made_for_name else by_name[parameter.name]
 
 

@@ -108,8 +108,8 @@ def test_an_entry_that_the_driver_lacks_is_not_implemented_and_named(run_child: 
                 return callbacks[parameter.type]
             if parameter.name in words:
                 return words[parameter.name]
-            if parameter.type == "const orIpcMemHandle*":
-                return ffi.new("orIpcMemHandle*")
+            if parameter.type in ("const orIpcMemHandle*", "const orIpcEventHandle*"):
+                return ffi.new(parameter.type.removeprefix("const "))
             if parameter.name in ("args", "pointers"):
                 return ffi.NULL
             return ffi.cast(parameter.type, 0x1000)

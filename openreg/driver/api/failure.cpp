@@ -60,6 +60,8 @@ constexpr auto kEntries = std::to_array<std::string_view>({
     "orEventQuery",
     "orEventSynchronize",
     "orEventElapsedTime",
+    "orIpcGetEventHandle",
+    "orIpcOpenEventHandle",
     "orModuleLoad",
     "orModuleGetKernel",
     "orLaunchKernel",
