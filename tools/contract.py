@@ -33,7 +33,7 @@ ORDER = ["sim", "process", "process-python", "toy", "fake"]
 
 # Groups that are about the driver under test. The others test the header, the choice of a driver, or one of our own.
 GROUPS = ["device", "memory", "copy", "kernel", "stream", "event", "errors", "async_errors", "launch_blocking"]
-GROUPS += ["arguments", "fork", "exit", "resources", "activity", "simulator"]
+GROUPS += ["ipc", "arguments", "fork", "exit", "resources", "activity", "simulator"]
 
 
 class Level(NamedTuple):
