@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -97,19 +98,38 @@ struct Setup {
 };
 
 /// Host time of one launch while the stream has work, over fewer launches than the queue holds.
-void launches(const Setup& setup) {
+double launchNs(const Setup& setup) {
   constexpr int kLaunches = 1000;
-  const double ns = medianOf(scaled(200), [&] {
+  setup.settle();
+  setup.launch();
+  return nanoseconds([&] {
+           for (int i = 0; i < kLaunches; ++i) {
+             setup.launch();
+           }
+         }) /
+         kLaunches;
+}
+
+void launches(const Setup& setup) {
+  print("launch_empty_busy", medianOf(scaled(200), [&] { return launchNs(setup); }), "ns", "most", bars().launchNs);
+}
+
+/// What a launch takes longer while somebody listens, in turns with launches that nobody hears of. (What it costs if
+/// nobody listens, against a library without records: bench/against.py.)
+void activity(const Setup& setup) {
+  std::vector<double> alone;
+  std::vector<double> heard;
+  const auto count = [](const orActivityRecord*, void* records) { ++*static_cast<std::atomic<int>*>(records); };
+  std::atomic<int> records{0};
+  for (int i = 0; i < scaled(200); ++i) {
+    alone.push_back(launchNs(setup));
+    orSubscriber_t subscriber = nullptr;
+    check(orActivitySubscribe(&subscriber, count, &records));
+    heard.push_back(launchNs(setup));
     setup.settle();
-    setup.launch();
-    return nanoseconds([&] {
-             for (int i = 0; i < kLaunches; ++i) {
-               setup.launch();
-             }
-           }) /
-           kLaunches;
-  });
-  print("launch_empty_busy", ns, "ns", "most", bars().launchNs);
+    check(orActivityUnsubscribe(subscriber));
+  }
+  print("launch_heard", median(heard) - median(alone), "ns", "most", 1000);
 }
 
 /// Throughput of a synchronous copy relative to memcpy between two host arrays.
@@ -205,6 +225,7 @@ void idleProcessor(const Setup& setup) {
 int main() {
   const Setup setup;
   launches(setup);
+  activity(setup);
   copies("1MiB", size_t{1} << 20, scaled(200));
   copies("256MiB", size_t{256} << 20, scaled(10));
   events(setup);

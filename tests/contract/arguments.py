@@ -77,7 +77,7 @@ class Arguments:
 
     def _subscriber(self) -> Any:
         out = self.api.ffi.new("orSubscriber_t*")
-        error = self.api.lib.orActivitySubscribe(out, self.activity_function, self.api.ffi.NULL)
+        error = self.api.call("orActivitySubscribe", out, self.activity_function, self.api.ffi.NULL)
         return out[0] if error == 0 else self.api.ffi.cast("orSubscriber_t", 1)
 
     def of(self, entry: str) -> list[Any]:

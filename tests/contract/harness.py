@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -171,6 +172,79 @@ def in_forked_child(function: Callable[[], Any]) -> None:
         raise Failure(f"the forked child ended with {status}")
 
 
+@dataclass(frozen=True)
+class Record:
+    """An orActivityRecord, and the thread on which it came."""
+
+    kind: str
+    device: int
+    stream: int
+    correlation: int
+    start: int
+    end: int
+    name: str
+    bytes: int
+    direction: str
+    host: str
+    peer: int
+    address: int
+    thread: int
+
+
+class Listener:
+    """A subscription that keeps all records. As a context it ends with it."""
+
+    def __init__(self, api: OpenReg, during: Callable[[Record], None] | None = None) -> None:
+        """`during` is called for each record, as the subscriber's function."""
+        self.api, self.records = api, list[Record]()
+        self.size = 0
+        self._during = during
+        ffi, lib = api.ffi, api.lib
+        kinds, directions, hosts = (
+            {value: name.removeprefix(prefix) for value, name in ffi.typeof(of).elements.items()}
+            for of, prefix in (
+                ("orActivityKind", "orActivity"), ("orMemcpyKind", "orMemcpy"), ("orMemoryType", "orMemoryType")
+            )
+        )  # fmt: skip
+
+        def receive(it: Any, _: Any) -> None:
+            self.size = it.size
+            record = Record(
+                kinds[it.kind], it.device, api.address(it.stream), it.correlation, it.startNs, it.endNs,
+                ffi.string(it.name).decode(), it.bytes, directions[it.direction], hosts[it.host], it.peer,
+                api.address(it.address), threading.get_ident(),
+            )  # fmt: skip
+            self.records.append(record)
+            if self._during is not None:
+                self._during(record)
+
+        self._function = ffi.callback("orActivityFn_t", receive)
+        out = ffi.new("orSubscriber_t*")
+        api.ok(lib.orActivitySubscribe(out, self._function, ffi.NULL))
+        self.handle = api.note_subscriber(out[0])
+
+    def end(self) -> None:
+        """No more records."""
+        self.api.ok(self.api.lib.orActivityUnsubscribe(self.handle))
+        self.api.forget_subscriber(self.handle)
+
+    def of(self, *kinds: str) -> list[Record]:
+        """The records of those kinds, in the order in which they came."""
+        return [it for it in self.records if it.kind in kinds]
+
+    @property
+    def work(self) -> list[Record]:
+        """What devices have done, and not what was called."""
+        return self.of("Kernel", "Memcpy", "Memset", "Wait", "HostFunction")
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.api.is_subscribed(self.handle):
+            self.end()
+
+
 class OpenReg:
     """libopenreg.so behind its header, with errors turned into exceptions where a test wants no error."""
 
@@ -186,6 +260,7 @@ class OpenReg:
         self._pinned: list[int] = []
         self._kernels: dict[tuple[int, str, str], Any] = {}
         self._alive: list[Any] = []
+        self._subscribers: list[Any] = []
 
     # -------------------------------------------------------------------------------------------------------- errors
 
@@ -221,8 +296,12 @@ class OpenReg:
         return message
 
     def call(self, entry: str, *args: Any) -> int:
-        """Calls an entry by name."""
-        return getattr(self.lib, entry)(*args)
+        """Calls an entry by name. A subscription that this makes is ended after the test."""
+        error = getattr(self.lib, entry)(*args)
+        if entry == "orActivitySubscribe" and error == 0:
+            self.note_subscriber(args[0][0])
+            self._alive.append(args[1])
+        return error
 
     def get(self, entry: str, *args: Any) -> Any:
         """Calls an entry whose first argument receives the result, and returns that."""
@@ -431,6 +510,25 @@ class OpenReg:
         self._alive.append(callback)
         self.ok(self.lib.orLaunchHostFunc(stream, callback, self.ffi.NULL))
 
+    # ------------------------------------------------------------------------------------------------------ activity
+
+    def listen(self, during: Callable[[Record], None] | None = None) -> Listener:
+        """From now on, all records."""
+        return Listener(self, during)
+
+    def note_subscriber(self, handle: Any) -> Any:
+        """A subscription that the clean-up ends unless the test does."""
+        self._subscribers.append(handle)
+        return handle
+
+    def forget_subscriber(self, handle: Any) -> None:
+        """It has been ended."""
+        self._subscribers.remove(handle)
+
+    def is_subscribed(self, handle: Any) -> bool:
+        """Whether nobody has ended it."""
+        return handle in self._subscribers
+
     # ------------------------------------------------------------------------------------------------------ clean-up
 
     @contextmanager
@@ -466,10 +564,14 @@ class OpenReg:
             return self._clean_up()
         except NotOfThisDriver:
             self._gates, self._buffers, self._pinned, self._kernels, self._alive = [], {}, [], {}, []
+            self._subscribers = []
             self.lib.orSetDevice(0)
             return []  # A driver that cannot even be reset: the next test takes it as it is.
 
     def _clean_up(self) -> list[str]:
+        for subscriber in self._subscribers:  # First of all: their functions may be gone with the test.
+            self.lib.orActivityUnsubscribe(subscriber)
+        self._subscribers = []
         gates_made, self._gates = self._gates, []
         for gate in gates_made:
             gate.open()

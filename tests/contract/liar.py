@@ -20,8 +20,11 @@ def number(rng: random.Random) -> int:
     return rng.choice([*NUMBERS, rng.getrandbits(64), rng.getrandbits(20)])
 
 
-def run(lie: Callable[[Any, Any], None]) -> None:
-    """Serves as the executor does; `lie(executor, frame)` may change each answer before the host sees it."""
+def run(lie: Callable[[Any, Any], None], record: Callable[[Any], Any] | None = None) -> None:
+    """Serves as the executor does; `lie(executor, frame)` may change each answer before the host sees it.
+
+    `record` gets the function that records work, and gives another.
+    """
     folder = Path(os.environ["OPENREG_TEST_LIBRARY"]).parent / "executor_python"
     sys.path.insert(0, str(folder))
     spec = importlib.util.spec_from_file_location("executor", folder / "__main__.py")
@@ -39,6 +42,8 @@ def run(lie: Callable[[Any, Any], None]) -> None:
         said(executor.wire.ANSWERED, frame.number)
 
     executor.Executor.answer = answer
+    if record is not None:
+        executor.Executor.record = record(executor.Executor.record)
     executor.main()
 
 

@@ -177,6 +177,65 @@ def test_answers_with_any_field_spoilt_never_crash_hang_or_succeed_wrongly(
     )
 
 
+# --------------------------------------------------------------------------------------------------------- records
+
+# What an executor records in the place of (correlation, start, end).
+RECORDS = {
+    "the work of a call that has submitted none": ("correlation + 1000, start, end", "call 10"),
+    "the same work twice": ("first, start, end", "or one piece that is done"),
+    "a start before the call": ("correlation, 1, end", "'nothing' ran from 1 to"),
+    "an end before the start": ("correlation, start, start - 1", "'nothing' ran from"),
+    "an end that has not come yet": ("correlation, start, 2**62", "has not come yet"),
+    "a time before all times": ("correlation, -(2**63), -(2**63)", "'nothing' ran from -9223372036854775808"),
+}
+
+
+@pytest.mark.parametrize("what", RECORDS)
+def test_a_record_that_cannot_be_is_a_lost_device(run_process: Any, liar_of: Callable[[str], str], what: str) -> None:
+    lie, text = RECORDS[what]
+    program = f"""
+    def during(record):
+        def lie(self, correlation, start, end):
+            first = lie.first = lie.first or correlation
+            record(self, *(({lie}) if correlation != first else (correlation, start, end)))
+        lie.first = 0
+        return lie
+    liar.run(lambda *_: None, record=during)
+    """
+    run_process(
+        f"""
+        stream = api.stream()
+        api.kernel("nothing")
+        with api.listen() as listener:
+            for error in (0, 1):
+                api.ok(api.launch(api.kernel("nothing"), b"", [], stream))
+                found = lib.orStreamSynchronize(stream)
+                assert not error or api.check(found, {LOST!r}, "device 0", "process", {text!r}, "orDeviceReset")
+        assert len(listener.of("Kernel")) == 1
+        """,
+        liar_of(program),
+    )
+
+
+@pytest.mark.parametrize("count", ["recorded + 8193", "2**63", "2**64 - 1"])
+def test_more_records_than_there_is_room_for_are_a_lost_device(run_process: Any, count: str) -> None:
+    run_process(
+        block(BOARD)
+        + block(f"""
+        stream = api.stream()
+        api.kernel("nothing")
+        with api.listen() as listener:
+            api.ok(api.launch(api.kernel("nothing"), b"", [], stream))
+            api.synchronize(stream)
+            channel = open_words("openreg-channel")
+            (recorded,) = struct.unpack_from("<Q", channel, wire.RECORDED)
+            assert recorded == 1
+            struct.pack_into("<Q", channel, wire.RECORDED, {count})
+            api.check(lib.orStreamSynchronize(stream), {LOST!r}, "device 0", "has recorded", "orDeviceReset")
+        """)
+    )
+
+
 # ------------------------------------------------------------------------------------------------- words of the board
 
 BOARD = f"""
@@ -422,16 +481,16 @@ def good_frames() -> list[tuple[str, bytes]]:
         ("stream_create", stream_frame(0)),
         ("stream_create", stream_frame(3)),
         ("malloc", struct.pack("<Q", 4096)),
-        ("fill", struct.pack("<IiQQ", 0, 7, base, 4096)),
+        ("fill", struct.pack("<IiQQQ", 0, 7, base, 4096, 0)),
         ("pin", struct.pack("<QQ", 4096, 8192)),
-        ("copy", struct.pack("<IIIIQQQ", 0, 0, 1, 0, base, 4096, 100)),
-        ("copy", struct.pack("<IIIIQQQ", 3, 1, 0, 0, 4096, base, 4096)),
+        ("copy", struct.pack("<IIIIQQQQ", 0, 0, 1, 0, base, 4096, 100, 0)),
+        ("copy", struct.pack("<IIIIQQQQ", 3, 1, 0, 0, 4096, base, 4096, 0)),
         ("fence", struct.pack("<IIQQ", 0, 9, 1, 1)),
-        ("wait", struct.pack("<IiIIQ", 3, 0, 0, 0, 1)),
+        ("wait", struct.pack("<IiIIQQ", 3, 0, 0, 0, 1, 0)),
         ("delay", struct.pack("<qq", 0, 0)),
         ("module_load", b"openreg\0openreg\0"),
         ("module_kernel", struct.pack("<Q", 1) + b"fill\0"),
-        ("launch", struct.pack("<IHHQ", 0, 8, 1, 0) + struct.pack("<IIqQ", 0, 1, 0, 8) + struct.pack("<Q", base)),
+        ("launch", struct.pack("<IHHQQ", 0, 8, 1, 0, 0) + struct.pack("<IIqQ", 0, 1, 0, 8) + struct.pack("<Q", base)),
         ("event_time", struct.pack("<II", 9, 0)),
         ("peer_enable", struct.pack("<iI", 1, 0)),
         ("peer_disable", struct.pack("<iI", 1, 0)),
@@ -506,7 +565,7 @@ def test_pages_that_a_copy_uses_are_not_unpinned(host: HostFunction) -> None:
         request = wire.WANTS_ANSWER if kind in wire.REQUESTS else 0
         it.post(kind, data, flags=request, deadline=2**62 * request)
     it.post("delay", struct.pack("<qq", 0, 20_000_000_000))
-    it.post("copy", struct.pack("<IIIIQQQ", 0, 0, 1, 0, 1 << 44, 4096, 100))
+    it.post("copy", struct.pack("<IIIIQQQQ", 0, 0, 1, 0, 1 << 44, 4096, 100, 0))
     it.post("unpin", frames["unpin"])
     assert it.end() == 3
     assert "unpins offset 4096, which a copy uses" in it.last_words()

@@ -76,7 +76,7 @@ GARBLED = {
     ),
     "a text without an end": (wire.frame(13, 1, b"abc", flags=wire.WANTS_ANSWER, deadline=2**62), "without an end"),
     "a launch whose parts do not fit": (
-        wire.frame(3, 1, stream_frame()) + wire.frame(15, 2, struct.pack("<IHHQ", 0, 8, 1, 1)),
+        wire.frame(3, 1, stream_frame()) + wire.frame(15, 2, struct.pack("<IHHQQ", 0, 8, 1, 1, 0)),
         "launches with 0 bytes of descriptors and arguments; expected 32",
     ),
 }

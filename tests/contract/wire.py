@@ -29,6 +29,7 @@ HOST_BYTES, DEVICE_BYTES, BOARD_BYTES = _definitions.HOST_BYTES, _definitions.DE
 FAILED, ERROR, TEXT, LAST_WORDS = _definitions.FAILED, _definitions.ERROR, _definitions.TEXT, _definitions.LAST_WORDS
 DEVICE_SLEEPERS, STREAMS = _definitions.DEVICE_SLEEPERS, _definitions.STREAMS
 SLEEPERS, FENCE, REQUESTS = _definitions.SLEEPERS, _definitions.FENCE, _definitions.REQUESTS
+RECORDED = _definitions.RECORDED
 Shared = _definitions.Shared
 
 

@@ -1,7 +1,8 @@
 // Copies and fills. Those without a stream argument are made of those with one.
-#include "entry.h"
+#include "activity.h"
 
 using openreg::api::Entry;
+using openreg::api::RecordedEntry;
 using openreg::api::thread;
 
 namespace {
@@ -23,7 +24,7 @@ orStream_t defaultStream(Entry& entry, int device) {
 } // namespace
 
 orError_t orMemcpy(void* dst, const void* src, size_t size, orMemcpyKind kind) {
-  Entry entry("orMemcpy");
+  RecordedEntry entry("orMemcpy");
   checkCopy(entry, dst, src, size, kind);
   entry.currentDevice();
   const orStream_t stream = defaultStream(entry, thread.device);
@@ -31,19 +32,19 @@ orError_t orMemcpy(void* dst, const void* src, size_t size, orMemcpyKind kind) {
 }
 
 orError_t orMemcpyWithStream(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream) {
-  Entry entry("orMemcpyWithStream");
+  RecordedEntry entry("orMemcpyWithStream");
   checkCopy(entry, dst, src, size, kind);
   return entry.call(&OrDriver::MemcpyWithStream, dst, src, size, kind, stream);
 }
 
 orError_t orMemcpyAsync(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream) {
-  Entry entry("orMemcpyAsync");
+  RecordedEntry entry("orMemcpyAsync");
   checkCopy(entry, dst, src, size, kind);
   return entry.queue(stream, &OrDriver::MemcpyAsync, dst, src, size, kind, stream);
 }
 
 orError_t orMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice, size_t size) {
-  Entry entry("orMemcpyPeer");
+  RecordedEntry entry("orMemcpyPeer");
   checkCopy(entry, dst, src, size, orMemcpyDeviceToDevice);
   entry.device(dstDevice, "dstDevice").device(srcDevice, "srcDevice");
   const orStream_t stream = defaultStream(entry, dstDevice);
@@ -52,14 +53,14 @@ orError_t orMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice,
 }
 
 orError_t orMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t size, orStream_t stream) {
-  Entry entry("orMemcpyPeerAsync");
+  RecordedEntry entry("orMemcpyPeerAsync");
   checkCopy(entry, dst, src, size, orMemcpyDeviceToDevice);
   entry.device(dstDevice, "dstDevice").device(srcDevice, "srcDevice");
   return entry.queue(stream, &OrDriver::MemcpyPeerAsync, dst, dstDevice, src, srcDevice, size, stream);
 }
 
 orError_t orMemset(void* ptr, int value, size_t size) {
-  Entry entry("orMemset");
+  RecordedEntry entry("orMemset");
   entry.notNull(ptr != nullptr || size == 0, "ptr", "device memory, as 'size' is not 0");
   orPointerAttributes attributes{};
   entry.call("orPointerGetAttributes", &OrDriver::PointerGetAttributes, &attributes, ptr);
@@ -74,7 +75,7 @@ orError_t orMemset(void* ptr, int value, size_t size) {
 }
 
 orError_t orMemsetAsync(void* ptr, int value, size_t size, orStream_t stream) {
-  Entry entry("orMemsetAsync");
+  RecordedEntry entry("orMemsetAsync");
   entry.notNull(ptr != nullptr || size == 0, "ptr", "device memory, as 'size' is not 0");
   return entry.queue(stream, &OrDriver::MemsetAsync, ptr, value, size, stream);
 }

@@ -1,8 +1,9 @@
 // Devices: the current one of each thread, and what can be asked of them.
-#include "entry.h"
+#include "activity.h"
 #include "fork.h"
 
 using openreg::api::Entry;
+using openreg::api::RecordedEntry;
 using openreg::api::thread;
 
 namespace {
@@ -56,7 +57,7 @@ orError_t orGetDeviceProperties(orDeviceProp* properties, int device) {
 }
 
 orError_t orDeviceSynchronize(int device) {
-  Entry entry("orDeviceSynchronize");
+  RecordedEntry entry("orDeviceSynchronize");
   entry.device(device);
   return entry.call(&OrDriver::DeviceSynchronize, device);
 }

@@ -81,8 +81,26 @@ class Entry {
     if (function == nullptr) [[unlikely]] {
       return status_ = reportMissing(tableEntry);
     }
+    return own(function, args...);
+  }
+
+  /// Calls a function that reports as the table's do.
+  template <class... Params, class... Args>
+  orError_t own(orError_t (*function)(Params...), Args... args) {
+    if (status_ != orSuccess) [[unlikely]] {
+      return status_;
+    }
     status_ = function(args...);
     return status_ == orSuccess ? orSuccess : (status_ = reportDriver(name_, status_));
+  }
+
+  /// Whether the table has the entry of the same name; for one that the library does not only pass on.
+  template <class Function>
+  Entry& implemented(Function OrDriver::* member) {
+    if (status_ == orSuccess && driver().table.*member == nullptr) {
+      status_ = reportMissing(name_);
+    }
+    return *this;
   }
 
  private:

@@ -1,7 +1,8 @@
 // Events.
-#include "entry.h"
+#include "activity.h"
 
 using openreg::api::Entry;
+using openreg::api::RecordedEntry;
 using openreg::api::thread;
 
 namespace {
@@ -33,7 +34,7 @@ orError_t orEventDestroy(orEvent_t event) {
 }
 
 orError_t orEventRecord(orEvent_t event, orStream_t stream) {
-  Entry entry("orEventRecord");
+  RecordedEntry entry("orEventRecord");
   return entry.call(&OrDriver::EventRecord, event, stream);
 }
 
@@ -43,7 +44,7 @@ orError_t orEventQuery(orEvent_t event) {
 }
 
 orError_t orEventSynchronize(orEvent_t event) {
-  Entry entry("orEventSynchronize");
+  RecordedEntry entry("orEventSynchronize");
   return entry.call(&OrDriver::EventSynchronize, event);
 }
 

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "activity.h"
 #include "driver.h"
 #include "state.h"
 
@@ -26,9 +27,11 @@ void inParent() {
 }
 
 void inChild() {
-  if (used.load(std::memory_order_relaxed)) {
+  const bool unusable = used.load(std::memory_order_relaxed);
+  if (unusable) {
     attention.fetch_or(kForked, std::memory_order_relaxed);
   }
+  forgetListeners(unusable);
   configurationMutex().unlock();
 }
 

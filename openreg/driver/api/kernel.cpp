@@ -1,13 +1,14 @@
 // Modules, kernels and launches.
-#include "entry.h"
+#include "activity.h"
 #include "kernels/launch/registry.h"
 #include "openreg_driver.h"
 
 using openreg::api::Entry;
+using openreg::api::RecordedEntry;
 using openreg::api::thread;
 
 orError_t orModuleLoad(orModule_t* module, const char* name) {
-  Entry entry("orModuleLoad");
+  RecordedEntry entry("orModuleLoad");
   entry.notNull(module != nullptr, "module", "where to put the handle");
   entry.notNull(name != nullptr, "name", "the name of a module");
   entry.currentDevice();
@@ -41,7 +42,7 @@ orError_t orLaunchKernel(
     const orPointerArg* pointers,
     size_t pointerCount,
     orStream_t stream) {
-  Entry entry("orLaunchKernel");
+  RecordedEntry entry("orLaunchKernel");
   entry.notNull(args != nullptr || argsSize == 0, "args", "the argument bytes, as 'argsSize' is not 0");
   entry.require(
       argsSize <= OPENREG_MAX_ARGUMENT_BYTES, orErrorInvalidValue, "argument 'argsSize' is %zu; expected at most %d",

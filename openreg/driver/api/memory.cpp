@@ -1,38 +1,61 @@
 // Device memory and pinned host memory. Copies and fills are in copy.cpp.
-#include "entry.h"
+#include "activity.h"
 
 using openreg::api::Entry;
 using openreg::api::inForkedChild;
+using openreg::api::RecordedEntry;
 using openreg::api::thread;
 
 namespace {
 constexpr char kPointer[] = "where to put the pointer";
-} // namespace
 
-orError_t orMalloc(void** ptr, size_t size) {
+/// Allocates, of the device or pinned, and says so to who listens.
+orError_t allocate(RecordedEntry& entry, orError_t (*OrDriver::*member)(void**, size_t, int), void** ptr, size_t size) {
   if (ptr != nullptr) {
     *ptr = nullptr; // Holds for every way this call can fail.
   }
-  Entry entry("orMalloc");
   entry.notNull(ptr != nullptr, "ptr", kPointer).currentDevice();
-  return entry.call(&OrDriver::Malloc, ptr, size, thread.device);
+  const orError_t error = entry.call(member, ptr, size, thread.device);
+  if (entry.recorded()) [[unlikely]] {
+    entry.memory(thread.device, ptr != nullptr ? *ptr : nullptr, size);
+  }
+  return error;
+}
+
+/// Frees either. Whose it was and how large is known only before.
+orError_t release(const char* name, orError_t (*OrDriver::*member)(void*), void* ptr) {
+  if (inForkedChild()) {
+    return orSuccess;
+  }
+  RecordedEntry entry(name, orActivityFree);
+  if (entry.recorded()) [[unlikely]] {
+    orPointerAttributes attributes{};
+    attributes.device = -1;
+    const auto ask = openreg::api::driver().table.PointerGetAttributes;
+    if (ask != nullptr && ask(&attributes, ptr) == orSuccess) {
+      entry.memory(attributes.device, ptr, attributes.size);
+    }
+  }
+  return entry.call(member, ptr);
+}
+} // namespace
+
+orError_t orMalloc(void** ptr, size_t size) {
+  RecordedEntry entry("orMalloc", orActivityAllocation);
+  return allocate(entry, &OrDriver::Malloc, ptr, size);
 }
 
 orError_t orFree(void* ptr) {
-  return openreg::api::release("orFree", &OrDriver::Free, ptr);
+  return release("orFree", &OrDriver::Free, ptr);
 }
 
 orError_t orMallocHost(void** ptr, size_t size) {
-  if (ptr != nullptr) {
-    *ptr = nullptr;
-  }
-  Entry entry("orMallocHost");
-  entry.notNull(ptr != nullptr, "ptr", kPointer).currentDevice();
-  return entry.call(&OrDriver::MallocHost, ptr, size, thread.device);
+  RecordedEntry entry("orMallocHost", orActivityAllocation);
+  return allocate(entry, &OrDriver::MallocHost, ptr, size);
 }
 
 orError_t orFreeHost(void* ptr) {
-  return openreg::api::release("orFreeHost", &OrDriver::FreeHost, ptr);
+  return release("orFreeHost", &OrDriver::FreeHost, ptr);
 }
 
 orError_t orMemGetInfo(size_t* free, size_t* total, int device) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "openreg.h"
 
@@ -9,9 +10,10 @@ namespace openreg::api {
 
 /// Reasons for an entry point to leave its fast path. They are bits of one word so that the usual call pays one load.
 enum Attention : unsigned {
-  kNotLoaded = 1,     ///< No driver has been chosen yet.
-  kForked = 2,        ///< This process is the child of one that had used a device.
-  kFailurePlanned = 4 ///< orSimFailCall or OPENREG_SIM wants some call to fail.
+  kNotLoaded = 1,      ///< No driver has been chosen yet.
+  kForked = 2,         ///< This process is the child of one that had used a device.
+  kFailurePlanned = 4, ///< orSimFailCall or OPENREG_SIM wants some call to fail.
+  kListening = 8       ///< Somebody has subscribed to activity.
 };
 
 inline constinit std::atomic<unsigned> attention{kNotLoaded};
@@ -23,6 +25,7 @@ constexpr int kMessageBytes = 1024;
 /// (from destructors of other thread-local objects) still work.
 struct ThreadState {
   int device = 0;                       ///< The current device.
+  uint64_t correlation = 0;             ///< Number of the recorded call that the thread is in; 0: of none.
   orError_t lastError = orSuccess;      ///< What orGetLastError returns.
   orError_t describedError = orSuccess; ///< The code that came with `description`; orSuccess if there is none.
   char message[kMessageBytes] = "";     ///< What orGetLastErrorMessage returns.

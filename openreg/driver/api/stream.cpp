@@ -1,7 +1,8 @@
 // Streams.
-#include "entry.h"
+#include "activity.h"
 
 using openreg::api::Entry;
+using openreg::api::RecordedEntry;
 using openreg::api::thread;
 
 namespace {
@@ -69,18 +70,18 @@ orError_t orStreamQuery(orStream_t stream) {
 }
 
 orError_t orStreamSynchronize(orStream_t stream) {
-  Entry entry("orStreamSynchronize");
+  RecordedEntry entry("orStreamSynchronize");
   return entry.call(&OrDriver::StreamSynchronize, stream);
 }
 
 orError_t orStreamWaitEvent(orStream_t stream, orEvent_t event, unsigned int flags) {
-  Entry entry("orStreamWaitEvent");
+  RecordedEntry entry("orStreamWaitEvent");
   entry.require(flags == 0, orErrorInvalidValue, "argument 'flags' is 0x%x; expected 0", flags);
   return entry.call(&OrDriver::StreamWaitEvent, stream, event, flags);
 }
 
 orError_t orLaunchHostFunc(orStream_t stream, orHostFn_t function, void* userData) {
-  Entry entry("orLaunchHostFunc");
+  RecordedEntry entry("orLaunchHostFunc");
   entry.notNull(function != nullptr, "function", "a function of the host");
   return entry.call(&OrDriver::LaunchHostFunc, stream, function, userData);
 }

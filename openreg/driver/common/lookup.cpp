@@ -18,6 +18,8 @@ std::string kindOf(uint64_t handle) {
       return "module";
     case HandleKind::Kernel:
       return "kernel";
+    case HandleKind::Subscriber:
+      return "subscriber";
   }
   return "";
 }

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "activity.h"
 #include "api/failure.h"
 #include "check.h"
 #include "handle.h"
@@ -33,6 +34,7 @@ struct Objects {
   HandleTable<Kernel, HandleKind::Kernel, 64 * 1024> kernels;
   std::mutex modulesMutex;
   std::vector<std::unique_ptr<Device>> devices;
+  Activity activity;
 
   Device& device(int index) const { return *devices[static_cast<size_t>(index)]; }
 

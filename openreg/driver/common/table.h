@@ -1,6 +1,7 @@
 // The table of a driver that is made of objects.h.
 #pragma once
 
+#include "activity_calls.h"
 #include "copy_calls.h"
 #include "device_calls.h"
 #include "event_calls.h"
@@ -22,6 +23,7 @@ constexpr OrDriver tableOf(const char* name) {
   using Sharing = IpcCalls<Driver>;
   using Events = EventCalls<Driver>;
   using Kernels = KernelCalls<Driver>;
+  using Activities = ActivityCalls<Driver>;
   return {
       .size = sizeof(OrDriver),
       .version = OPENREG_DRIVER_VERSION,
@@ -66,8 +68,8 @@ constexpr OrDriver tableOf(const char* name) {
       .ModuleLoad = guarded<Kernels::moduleLoad>,
       .ModuleGetKernel = guarded<Kernels::moduleGetKernel>,
       .LaunchKernel = guarded<Kernels::launchKernel>,
-      .ActivitySubscribe = nullptr, // Activity records are still to come.
-      .ActivityUnsubscribe = nullptr,
+      .ActivitySubscribe = guarded<Activities::activitySubscribe>,
+      .ActivityUnsubscribe = guarded<Activities::activityUnsubscribe>,
       .IpcGetEventHandle = guarded<Sharing::ipcGetEventHandle>,
       .IpcOpenEventHandle = guarded<Sharing::ipcOpenEventHandle>,
   };

@@ -704,39 +704,61 @@ OPENREG_EXPORT orError_t orLaunchKernel(
 /** A subscription of ::orActivitySubscribe. A value, like ::orStream_t. */
 typedef struct orSubscriber* orSubscriber_t;
 
-/** Kind of activity. */
+/** Kind of activity. Values never change meaning; new ones are added at the end: pass over what you don't know. */
 typedef enum orActivityKind {
-  orActivityKernel = 0, /**< A kernel ran. */
-  orActivityMemcpy = 1, /**< A copy ran. */
-  orActivityMemset = 2  /**< A fill ran. */
+  orActivityKernel = 0,       /**< A kernel ran on a stream. */
+  orActivityMemcpy = 1,       /**< A copy ran. */
+  orActivityMemset = 2,       /**< A fill ran. */
+  orActivityWait = 3,         /**< A stream stood and waited for an event. */
+  orActivityHostFunction = 4, /**< A function of ::orLaunchHostFunc ran. */
+  orActivityCall = 5,         /**< The host called an entry that submits work, waits for it, or loads a module. */
+  orActivityAllocation = 6,   /**< The host called ::orMalloc or ::orMallocHost. */
+  orActivityFree = 7          /**< The host called ::orFree or ::orFreeHost. */
 } orActivityKind;
 
-/** One piece of work that a device has done. */
+/** One thing that a device or the host has done. Grows at its end: look at `size` before you read a later field. */
 typedef struct orActivityRecord {
-  orActivityKind kind;  /**< What it was. */
-  int device;           /**< Where. */
-  uint64_t stream;      /**< Number of the stream, unique on the device. */
-  uint64_t correlation; /**< Number of the call that submitted it, unique in the process. */
-  int64_t startNs;      /**< Start in nanoseconds of CLOCK_MONOTONIC. */
-  int64_t endNs;        /**< End likewise. */
-  uint64_t bytes;       /**< Bytes moved or filled; 0 for kernels. */
-  const char* name;     /**< Name of the kernel, else of the entry that submitted it. Static. */
+  size_t size;            /**< sizeof(orActivityRecord) where the record was made. */
+  orActivityKind kind;    /**< What it was. */
+  int device;             /**< Index of the device; -1 for an orActivityCall. */
+  orStream_t stream;      /**< On which stream; to compare only, as it may have been destroyed. Null for the host. */
+  uint64_t correlation;   /**< Number of the call that caused it, unique in the process; the call has it, too. */
+  int64_t startNs;        /**< Start in nanoseconds of CLOCK_MONOTONIC. */
+  int64_t endNs;          /**< End likewise. */
+  const char* name;       /**< Of the kernel or the entry; else "memcpy", "memset", "wait", "host function". Static. */
+  uint64_t bytes;         /**< Bytes moved, filled, allocated or freed; else 0. */
+  orMemcpyKind direction; /**< Of a copy; else ::orMemcpyDefault. */
+  orMemoryType host;      /**< Of a copy from or to the host: pinned memory or not. */
+  int peer;               /**< Of a copy between two devices: the one whose stream it isn't; else -1. */
+  const void* address;    /**< Allocated or freed; else, and where that has failed, null. */
 } orActivityRecord;
 
-/** Receives records, on a thread of the driver. Must not call this library. */
+/**
+ * Receives records. Those of the kinds orActivityCall, orActivityAllocation and orActivityFree come on the thread that
+ * called, at the end of the call; the others on a thread of the driver, or on one that waits for the device. Several
+ * threads may be in it at once. The record is valid during the call. Must not call this library, nor throw.
+ */
 typedef void (*orActivityFn_t)(const orActivityRecord* record, void* userData);
 
+/** So many subscriptions there may be at a time. */
+#define OPENREG_MAX_SUBSCRIBERS 8
+
 /**
- * @brief From now on `function` receives a record of each kernel, copy and fill of every device. Does not block.
+ * @brief From now on `function` receives records of every device and of every thread. Does not block.
+ *
+ * Recorded is what is submitted while somebody listens and is executed. Its record has been delivered before a call
+ * returns that waits for the work and surfaces its error (see **Errors** above).
  * @param[out] subscriber Receives the handle.
  * @param function Callback.
  * @param userData Passed to it.
- * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked.
+ * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation (too many subscriptions), ::orErrorNotImplemented,
+ *         ::orErrorForked.
  */
 OPENREG_EXPORT orError_t orActivitySubscribe(orSubscriber_t* subscriber, orActivityFn_t function, void* userData);
 
 /**
- * @brief Ends a subscription. Blocks until no callback of it is running.
+ * @brief Ends a subscription. Blocks until no callback of it is running, and none will be. Waits for no device: what is
+ *        to be seen of the work under way is for the caller to wait for, before.
  * @return ::orErrorInvalidHandle, ::orErrorNotImplemented. In a forked child does nothing and returns ::orSuccess.
  */
 OPENREG_EXPORT orError_t orActivityUnsubscribe(orSubscriber_t subscriber);

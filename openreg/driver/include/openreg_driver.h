@@ -89,6 +89,8 @@ typedef struct OrDriver {
       size_t pointerCount,
       orStream_t stream);
 
+  /* The library subscribes when its first subscriber comes, and ends that when the last one leaves: a driver has one
+   * at a time, and delivers the work of devices. The calls of the host are recorded by the library itself. */
   orError_t (*ActivitySubscribe)(orSubscriber_t* subscriber, orActivityFn_t function, void* userData);
   orError_t (*ActivityUnsubscribe)(orSubscriber_t subscriber);
 
@@ -115,6 +117,12 @@ OPENREG_EXPORT orError_t orDriverError(orError_t error, const char* format, ...)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
+
+/**
+ * @brief For drivers: the number of the call that the thread is in, for orActivityRecord::correlation; 0 if nobody
+ *        listens, and then the work that the call submits has no record.
+ */
+OPENREG_EXPORT uint64_t orDriverCorrelation(void);
 
 /**
  * @brief For drivers whose device code runs on the host's processor: the kernels of the module "openreg".

@@ -36,10 +36,23 @@ std::atomic<uint32_t>& Device::lostWord() const {
 
 // LITERALINCLUDE START: PROCESS SURFACE
 orError_t Device::surface() {
+  if (records_.load(std::memory_order_relaxed)) [[unlikely]] {
+    collectRecords();
+  }
   if (host_.sharedIfAny() != nullptr && !failure.exists()) {
     readBoard();
   }
   return failure.surface();
+}
+
+/// Who waits has seen the fences of what it waits for. Its records are there, too, and must be delivered.
+void Device::collectRecords() {
+  const uint64_t life = this->life();
+  const std::shared_ptr<Executor> it = running();
+  const std::string lie = it != nullptr ? it->recorder().collect() : "";
+  if (!lie.empty()) {
+    distrust(life, lie);
+  }
 }
 
 /// Takes over what the executor says of its device: that it has failed, or what cannot be.
@@ -210,6 +223,7 @@ void Device::reset() {
   host_.peers.forget(*this);
   if (old != nullptr) {
     old->quit();
+    (void)old->recorder().collect(); // Of what it has done to the end.
   }
   awaitHostFunctions(*this); // Who resets may free what they use.
   const std::lock_guard lock(mutex_);
@@ -227,6 +241,7 @@ void Device::reset() {
       fence.interrupt();
       host_.advanceHostFence(index, lane->number, lane->hostFenced);
     }
+    records_.store(false);
     it.lastWords[0] = '\0';
     it.failed.store(0);
     astray_.store(0);

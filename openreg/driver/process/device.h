@@ -59,11 +59,23 @@ class Device : public DeviceBase {
 
   /// Posts a frame whose payload starts with the number of the stream; the point behind it. `expected` is the handle
   /// the caller was given.
+  /// `work` is its record, where it is to have one.
   template <class Payload>
-  Point submit(Stream& stream, uint64_t expected, Kind kind, Payload payload, Piece more = {}, Piece most = {}) {
+  Point submit(
+      Stream& stream,
+      uint64_t expected,
+      Kind kind,
+      Payload payload,
+      const orActivityRecord& work = {},
+      Piece more = {},
+      Piece most = {}) {
     std::unique_lock lock(mutex_);
     Lane& lane = admit(lock, stream, expected);
     payload.stream = lane.number;
+    if (work.correlation != 0) [[unlikely]] {
+      payload.correlation = work.correlation;
+      expectRecord(work, expected);
+    }
     put(lane, kind, {pieceOf(payload), more, most});
     return {this, lane.number, lane.end()};
   }
@@ -147,6 +159,8 @@ class Device : public DeviceBase {
 
  private:
   Lane& laneOf(const Stream& stream, uint64_t expected);
+  void expectRecord(const orActivityRecord& work, uint64_t stream);
+  void collectRecords();
   Lane& admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint64_t expected);
   void put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces);
   uint64_t putFence(Lane& lane, uint32_t event = kNoEvent, uint64_t version = 0);
@@ -163,6 +177,7 @@ class Device : public DeviceBase {
   std::atomic<uint64_t> life_{0};
 
   std::array<std::atomic<uint64_t>, kMaxStreams> posted_{}; ///< Of each lane: the value of its last fence.
+  std::atomic<bool> records_{false};                        ///< Some of its work is or was to be recorded.
   mutable std::atomic<uint64_t> astray_{0}; ///< 1 + the lane of a fence that was found beyond that; 0: none.
 
   Visitors<Point> visitors_;

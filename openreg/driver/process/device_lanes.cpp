@@ -100,6 +100,14 @@ Lane& Device::admit(std::unique_lock<std::mutex>& lock, Stream& stream, uint64_t
   }
 }
 
+void Device::expectRecord(const orActivityRecord& work, uint64_t stream) {
+  orActivityRecord known = work;
+  known.device = index;
+  known.stream = openreg::handleOf<orStream_t>(stream);
+  executor_->recorder().expect(known); // Before the frame is posted: the executor may be faster than we are.
+  records_.store(true, std::memory_order_relaxed);
+}
+
 void Device::put(Lane& lane, Kind kind, std::initializer_list<Piece> pieces) {
   executor_->post(kind, pieces);
   lane.unfenced = true;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "openreg.h"
+#include "recorder.h"
 #include "ring_writer.h"
 #include "wire/channel.h"
 #include "wire/shared_memory.h"
@@ -78,6 +79,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   int process() const { return process_; }
   Channel& channel() const { return *channelView_.as<Channel>(); }
+  Recorder& recorder() { return recorder_; }
 
  private:
   explicit Executor(const ExecutorPlan& plan);
@@ -102,6 +104,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   int process_ = 0;   ///< For messages. Nothing is done by this number: once it is reaped it may be another process's.
   Descriptor handle_; ///< Of the process, whatever becomes of its number.
   std::unique_ptr<RingWriter> ring_;
+  Recorder recorder_;
   std::mutex requests_; ///< One at a time.
   std::atomic<bool> ended_{false};
   std::shared_future<void> released_; ///< The watcher has let go of us.

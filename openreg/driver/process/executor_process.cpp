@@ -63,7 +63,8 @@ void pollBoth(pollfd (&both)[2], int timeoutMs) {
 
 Executor::Executor(const ExecutorPlan& plan)
     : plan_(plan), channelMemory_(createMemory("openreg-channel", sizeof(Channel))),
-      channelView_(channelMemory_, sizeof(Channel)), ring_(std::make_unique<RingWriter>(channel().ring)) {
+      channelView_(channelMemory_, sizeof(Channel)), ring_(std::make_unique<RingWriter>(channel().ring)),
+      recorder_(channel().records) {
   std::tie(socket_, theirSocket_) = createSocket();
 }
 
@@ -175,7 +176,9 @@ void Executor::awaitEnd() {
       kill(orErrorDeviceLost, "has closed its socket");
     } else if (!receiveMessage(socket_, ignored)) {
       closed = true;
-      both[0].fd = -1; // Would be readable for ever.
+      both[0].fd = -1;                                                      // Would be readable for ever.
+    } else if (const std::string lie = recorder_.collect(); !lie.empty()) { // It has rung for its records.
+      kill(orErrorDeviceLost, lie);
     }
   }
 }

@@ -17,11 +17,12 @@ namespace {
 struct Call {
   orHostFn_t function;
   void* userData;
-  bool always;        ///< Called even if the device fails before its turn.
-  uint64_t life;      ///< Of the device.
-  Point before{};     ///< What it waits for.
-  uint64_t fence = 0; ///< What the lane's host fence becomes after it.
-  bool ready = false; ///< Whether that has been agreed with the executor.
+  bool always;               ///< The driver's own: called even if the device fails before its turn, and not recorded.
+  uint64_t life;             ///< Of the device.
+  Point before{};            ///< What it waits for.
+  uint64_t fence = 0;        ///< What the lane's host fence becomes after it.
+  bool ready = false;        ///< Whether that has been agreed with the executor.
+  orActivityRecord record{}; ///< If it is to be recorded.
 };
 
 /// The functions of one lane.
@@ -73,7 +74,13 @@ void run(const Call& call) {
   Device& device = *call.before.device;
   device.wait(call.before);
   if (begin(call)) {
+    orActivityRecord record = call.record;
+    record.startNs = nowNs();
     call.function(call.userData);
+    record.endNs = nowNs();
+    if (record.correlation != 0) [[unlikely]] {
+      host().activity.deliver(record); // Before the fence behind it.
+    }
     const std::lock_guard lock(mutex());
     --running().count[static_cast<size_t>(device.index)];
     running().changed.notify_all();
@@ -135,6 +142,11 @@ void Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* use
   LaneCalls& calls = laneCalls(device(), lane());
   const std::lock_guard order(calls.order);
   Call call{function, userData, always, device().life()};
+  if (!always) {
+    call.record = workOf(orActivityHostFunction, "host function");
+    call.record.device = device().index;
+    call.record.stream = openreg::handleOf<orStream_t>(expected);
+  }
   add(calls, call);
   try {
     device().waitForHost(*this, expected, call.before, call.fence);

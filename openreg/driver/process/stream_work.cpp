@@ -35,6 +35,17 @@ size_t introducePeers(
   return foundCount;
 }
 
+orActivityRecord copyWork(const Place& dst, const Place& src, size_t size, const Device* other) {
+  orActivityRecord work = workOf(orActivityMemcpy, "memcpy", size);
+  work.direction = dst.host != nullptr   ? (src.host != nullptr ? orMemcpyHostToHost : orMemcpyDeviceToHost)
+                   : src.host != nullptr ? orMemcpyHostToDevice
+                                         : orMemcpyDeviceToDevice;
+  const bool pinned = dst.where == Where::Pinned || src.where == Where::Pinned;
+  work.host = pinned ? orMemoryTypeHost : orMemoryTypeUnregistered;
+  work.peer = other != nullptr ? other->index : -1;
+  return work;
+}
+
 } // namespace
 
 bool Stream::close(uint64_t expected) {
@@ -56,7 +67,7 @@ void Stream::queueWait(uint64_t expected, Event& event) {
   }
   const WaitFrame frame{
       .ofDevice = point.device->index, .ofStream = point.lane, .kind = FenceKind::Device, .value = point.value};
-  device().submit(*this, expected, Kind::Wait, frame);
+  device().submit(*this, expected, Kind::Wait, frame, workOf(orActivityWait, "wait"));
 }
 
 void Stream::queueCopy(uint64_t expected, const Place& dst, const Place& src, size_t size, Device* other) {
@@ -71,7 +82,7 @@ void Stream::queueCopy(uint64_t expected, const Place& dst, const Place& src, si
       host().pinned().open(end->host, device());
     }
   }
-  const Point point = device().submit(*this, expected, Kind::Copy, frame);
+  const Point point = device().submit(*this, expected, Kind::Copy, frame, copyWork(dst, src, size, other));
   for (const Place* end : {&dst, &src}) {
     if (end->where == Where::Pinned) {
       host().pinned().addUse(end->host, point); // So that freeing it waits.
@@ -83,7 +94,8 @@ void Stream::queueCopy(uint64_t expected, const Place& dst, const Place& src, si
 }
 
 void Stream::queueFill(uint64_t expected, const Place& dst, int value, size_t size) {
-  device().submit(*this, expected, Kind::Fill, FillFrame{.value = value, .address = dst.at, .size = size});
+  const FillFrame frame{.value = value, .address = dst.at, .size = size};
+  device().submit(*this, expected, Kind::Fill, frame, workOf(orActivityMemset, "memset", size));
 }
 
 void Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size) {
@@ -93,10 +105,18 @@ void Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size
   }
   synchronize(expected);
   require(device().surface());
+  orActivityRecord work = copyWork(dst, src, size, nullptr);
+  work.startNs = nowNs();
   if (size != 0 && dst.host != nullptr && src.host != nullptr) {
     std::memmove(const_cast<char*>(dst.host), src.host, size);
   } else if (size != 0) {
     copyPageable(*this, expected, dst, src, size);
+  }
+  if (size != 0 && work.correlation != 0) [[unlikely]] {
+    work.device = device().index;
+    work.stream = openreg::handleOf<orStream_t>(expected);
+    work.endNs = nowNs();
+    host().activity.deliver(work); // One, however many pieces it was copied in.
   }
 }
 
@@ -116,7 +136,8 @@ void Stream::queueLaunch(
       .kernel = kernel.remote};
   // The descriptors go first: the argument bytes may end anywhere.
   const Point end = device().submit(
-      *this, expected, Kind::Launch, frame, std::as_bytes(std::span(pointers, pointerCount)),
+      *this, expected, Kind::Launch, frame, workOf(orActivityKernel, kernel.name()),
+      std::as_bytes(std::span(pointers, pointerCount)),
       std::as_bytes(std::span(static_cast<const char*>(args), argsSize)));
   for (size_t i = 0; i < peerCount; ++i) {
     peers[i]->noteVisit(end);

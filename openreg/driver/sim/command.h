@@ -1,6 +1,10 @@
 // A piece of work in a stream's queue.
 #pragma once
 
+#include <cstdint>
+
+#include "openreg.h"
+
 namespace openreg::sim {
 
 class Stream;
@@ -16,6 +20,14 @@ class Command {
 
   /// Whether it is run even after the device has failed. Events complete then, so that nobody waits for ever.
   virtual bool runsAfterFailure() const { return false; }
+
+  /// Asked after the work: says in `record` what it was. False for what is not recorded.
+  virtual bool describeWork(orActivityRecord& record) const {
+    (void)record;
+    return false;
+  }
+
+  uint64_t correlation = 0; ///< Number of the call that submitted it; 0: it is not recorded.
 
  protected:
   Command() = default;

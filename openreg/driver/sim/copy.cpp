@@ -47,16 +47,36 @@ bool Place::resolveHost(const void* ptr, size_t size, const Device& device) {
   return pinned || !simulator().pinned().find(ptr);
 }
 
-CopyCommand::CopyCommand(Place&& dst, Place&& src, size_t size)
-    : dst_(std::move(dst)), src_(std::move(src)), size_(size) {}
+void describeCopy(orActivityRecord& record, const Place& dst, const Place& src, size_t size) {
+  const bool toHost = dst.span.held == nullptr;
+  const bool fromHost = src.span.held == nullptr;
+  record.kind = orActivityMemcpy;
+  record.name = "memcpy";
+  record.bytes = size;
+  record.direction = toHost     ? (fromHost ? orMemcpyHostToHost : orMemcpyDeviceToHost)
+                     : fromHost ? orMemcpyHostToDevice
+                                : orMemcpyDeviceToDevice;
+  record.host = dst.pinned || src.pinned ? orMemoryTypeHost : orMemoryTypeUnregistered;
+}
+
+CopyCommand::CopyCommand(Place&& dst, Place&& src, size_t size, int peer)
+    : dst_(std::move(dst)), src_(std::move(src)), size_(size), peer_(peer) {}
+
+bool CopyCommand::describeWork(orActivityRecord& record) const {
+  describeCopy(record, dst_, src_, size_);
+  record.peer = peer_;
+  return true;
+}
 
 void CopyCommand::run(Stream& stream) {
   Device& device = stream.device();
   device.delay(device.copyDelayNs.load(std::memory_order_relaxed));
-  if (size_ != 0 && !device.failure.exists()) {
-    const Standstill::Touch touch(simulator().standstill);
-    copyBytes(dst_.bytes, src_.bytes, size_);
+  if (size_ == 0 || device.failure.exists()) {
+    correlation = 0; // It was not done.
+    return;
   }
+  const Standstill::Touch touch(simulator().standstill);
+  copyBytes(dst_.bytes, src_.bytes, size_);
 }
 
 FillCommand::FillCommand(Place&& dst, int value, size_t size) : dst_(std::move(dst)), value_(value), size_(size) {}
@@ -64,10 +84,19 @@ FillCommand::FillCommand(Place&& dst, int value, size_t size) : dst_(std::move(d
 void FillCommand::run(Stream& stream) {
   Device& device = stream.device();
   device.delay(device.copyDelayNs.load(std::memory_order_relaxed));
-  if (size_ != 0 && !device.failure.exists()) {
-    const Standstill::Touch touch(simulator().standstill);
-    std::memset(dst_.bytes, value_, size_);
+  if (device.failure.exists()) {
+    correlation = 0;
+    return;
   }
+  const Standstill::Touch touch(simulator().standstill);
+  std::memset(dst_.bytes, value_, size_);
+}
+
+bool FillCommand::describeWork(orActivityRecord& record) const {
+  record.kind = orActivityMemset;
+  record.name = "memset";
+  record.bytes = size_;
+  return true;
 }
 
 } // namespace openreg::sim

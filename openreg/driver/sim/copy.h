@@ -25,19 +25,25 @@ struct Place {
 
 class CopyCommand final : public Command {
  public:
-  CopyCommand(Place&& dst, Place&& src, size_t size);
+  CopyCommand(Place&& dst, Place&& src, size_t size, int peer = -1);
   void run(Stream& stream) override;
+  bool describeWork(orActivityRecord& record) const override;
 
  private:
   Place dst_;
   Place src_;
   size_t size_;
+  int peer_;
 };
+
+/// Says in a record what a copy is.
+void describeCopy(orActivityRecord& record, const Place& dst, const Place& src, size_t size);
 
 class FillCommand final : public Command {
  public:
   FillCommand(Place&& dst, int value, size_t size);
   void run(Stream& stream) override;
+  bool describeWork(orActivityRecord& record) const override;
 
  private:
   Place dst_;

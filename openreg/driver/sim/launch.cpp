@@ -78,6 +78,7 @@ void LaunchCommand::run(Stream& stream) {
   RunningKernel kernel(device, entry_.name);
   device.delay(device.kernelDelayNs.load(std::memory_order_relaxed));
   if (device.failure.exists()) {
+    correlation = 0; // It was not done.
     return;
   }
   const Standstill::Touch touch(simulator().standstill);

@@ -17,6 +17,12 @@ class alignas(16) LaunchCommand final : public Command {
   /// Checks each pointer, replaces it by the address in the view, and calls the kernel.
   void run(Stream& stream) override;
 
+  bool describeWork(orActivityRecord& record) const override {
+    record.kind = orActivityKernel;
+    record.name = entry_.name;
+    return true;
+  }
+
   /// Bytes needed behind the object.
   static size_t extraBytes(size_t argsSize, size_t pointerCount) {
     return descriptorsAt(argsSize) + pointerCount * sizeof(orPointerArg);

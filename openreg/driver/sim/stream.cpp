@@ -19,7 +19,9 @@ uint64_t Stream::open(Device& device, int priority) {
   listed_ = true;
   priority_.store(priority, std::memory_order_relaxed);
   queue_.reopen();
-  return simulator().streams.publish(*this);
+  const uint64_t handle = simulator().streams.publish(*this);
+  given_.store(handle, std::memory_order_relaxed);
+  return handle;
 }
 
 bool Stream::close(uint64_t expected) {
@@ -75,6 +77,20 @@ void Stream::run(Command& command) {
   }
 }
 
+void Stream::runRecorded(Command& command) {
+  const int64_t startNs = nowNs();
+  run(command);
+  orActivityRecord record = workOf(orActivityKernel, "");
+  if (command.correlation != 0 && command.describeWork(record)) {
+    record.device = device().index;
+    record.stream = handleOf<orStream_t>(given());
+    record.correlation = command.correlation;
+    record.startNs = startNs;
+    record.endNs = nowNs();
+    simulator().activity.deliver(record); // Before the stream's progress: who has waited for the work has its record.
+  }
+}
+
 void Stream::work() {
   Device& owner = device();
   for (;;) {
@@ -89,7 +105,11 @@ void Stream::work() {
     }
     if (Command* command = record->command) { // Null: the gap at the ring's end.
       if (!owner.failure.exists() || command->runsAfterFailure()) {
-        run(*command);
+        if (command->correlation == 0) [[likely]] {
+          run(*command);
+        } else {
+          runRecorded(*command);
+        }
       }
       command->~Command();
     }

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "api/state.h"
 #include "block_cache.h"
 #include "common/handle.h"
 #include "common/lookup.h"
@@ -29,6 +30,9 @@ class Stream : public Handled {
   void close() { close(handle.load()); }
 
   Device& device() const { return *device_.load(std::memory_order_acquire); }
+  /// The handle that its owner was given, valid or not any more.
+  uint64_t given() const { return given_.load(std::memory_order_relaxed); }
+
   int priority() const { return priority_.load(std::memory_order_relaxed); }
 
   /// Queues a C made of `args`, with `extra` bytes of memory behind it. `expected` is the handle the caller was given:
@@ -42,7 +46,9 @@ class Stream : public Handled {
       startWorker();
     }
     void* place = queue_.place(sizeof(C) + extra, Queue::Kind::Command);
-    queue_.setCommand(new (place) C(std::forward<Args>(args)...));
+    Command* command = new (place) C(std::forward<Args>(args)...);
+    command->correlation = api::thread.correlation;
+    queue_.setCommand(command);
     return queue_.publish(lock);
   }
   template <class C, class... Args>
@@ -105,6 +111,7 @@ class Stream : public Handled {
   void startWorker();
   void work();
   void run(Command& command);
+  void runRecorded(Command& command);
   void forgetIfDone();
   bool dropTurn(Position begin);
   void waitForRoom(std::unique_lock<std::mutex>& lock, Position position);
@@ -121,9 +128,10 @@ class Stream : public Handled {
   Queue queue_;
   std::atomic<Device*> device_{nullptr};
   std::atomic<int> priority_{0};
-  bool working_ = false; ///< Guarded by the queue's mutex, as the next.
-  bool listed_ = false;  ///< The device has it in its list.
-  BlockCache blocks_;    ///< The worker's own.
+  std::atomic<uint64_t> given_{0}; ///< The handle, also after its end: for records.
+  bool working_ = false;           ///< Guarded by the queue's mutex, as the next.
+  bool listed_ = false;            ///< The device has it in its list.
+  BlockCache blocks_;              ///< The worker's own.
 };
 
 /// A host thread's own place in a stream's order. The constructor waits until all work submitted before is done; what

@@ -21,6 +21,11 @@ class WaitCommand final : public Command {
     Stream& source = *point_.stream;
     source.wait(point_.position, [&] { return failure.exists() || source.device().failure.lost().load(); });
   }
+  bool describeWork(orActivityRecord& record) const override {
+    record.kind = orActivityWait;
+    record.name = "wait";
+    return true;
+  }
 
  private:
   Point point_;
@@ -32,6 +37,11 @@ class HostCommand final : public Command {
       : function_(function), userData_(userData), always_(always) {}
   void run(Stream&) override { function_(userData_); }
   bool runsAfterFailure() const override { return always_; }
+  bool describeWork(orActivityRecord& record) const override {
+    record.kind = orActivityHostFunction;
+    record.name = "host function";
+    return !always_; // The driver's own are none of the program's.
+  }
 
  private:
   orHostFn_t function_;
@@ -83,7 +93,8 @@ void Stream::queueHostFunction(uint64_t expected, orHostFn_t function, void* use
 }
 
 void Stream::queueCopy(uint64_t expected, Place&& dst, Place&& src, size_t size, Device* other) {
-  const Position end = submit<CopyCommand>(expected, std::move(dst), std::move(src), size);
+  const int peer = other != nullptr ? other->index : -1;
+  const Position end = submit<CopyCommand>(expected, std::move(dst), std::move(src), size, peer);
   if (other != nullptr) {
     other->noteVisit({this, end});
   }
@@ -96,6 +107,8 @@ void Stream::queueFill(uint64_t expected, Place&& dst, int value, size_t size) {
 void Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size) {
   const Turn turn(*this, expected);
   Device& on = device();
+  orActivityRecord record = workOf(orActivityMemcpy, "");
+  record.startNs = record.correlation != 0 ? nowNs() : 0;
   if (size != 0 && !on.failure.exists()) {
     on.delay(on.copyDelayNs.load(std::memory_order_relaxed));
   }
@@ -103,6 +116,13 @@ void Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size
   if (size != 0) {
     const Standstill::Touch touch(simulator().standstill);
     std::memmove(dst.bytes, src.bytes, size);
+  }
+  if (size != 0 && record.correlation != 0) [[unlikely]] {
+    describeCopy(record, dst, src, size);
+    record.device = on.index;
+    record.stream = handleOf<orStream_t>(expected);
+    record.endNs = nowNs();
+    simulator().activity.deliver(record);
   }
 }
 

@@ -27,6 +27,7 @@ class WaitCommand final : public sim::Command {
  public:
   WaitCommand(Service& service, const WaitFrame& frame) : service_(service), frame_(frame) {}
   void run(sim::Stream& stream) override;
+  bool describeWork(orActivityRecord&) const override { return true; }
 
  private:
   Service& service_;

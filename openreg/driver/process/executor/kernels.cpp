@@ -52,6 +52,7 @@ void Service::onLaunch(const LaunchFrame& launch, Rest rest) {
         "a frame launches with " + std::to_string(launch.argsSize) + " bytes of arguments and " +
         std::to_string(launch.pointerCount) + " pointers, of which not all lie in them");
   }
+  const Numbered number(launch.correlation);
   KernelCalls<sim::Simulator>::launchKernel(
       handleOf<orKernel_t>(launch.kernel), rest.bytes + descriptors, launch.argsSize, pointers, launch.pointerCount,
       handleOf<orStream_t>(stream(launch.stream).handle.load()));

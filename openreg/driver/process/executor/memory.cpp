@@ -47,9 +47,16 @@ void Service::onCopy(const CopyFrame& frame) {
   if (!place(to, frame.toWhere, frame.to, frame.size) || !place(from, frame.fromWhere, frame.from, frame.size)) {
     return refuse(orErrorIllegalAddress, "a copy of " + std::to_string(frame.size) + " bytes leaves its memory");
   }
+  const Numbered number(frame.correlation);
   const bool quick = frame.size <= kCopyChunk && device_.copyDelayNs.load() == 0;
   if (quick && it.idle() && !device_.failure.exists()) {
+    orActivityRecord record = workOf(orActivityMemcpy, "memcpy");
+    record.startNs = record.correlation != 0 ? nowNs() : 0;
     std::memmove(to.bytes, from.bytes, frame.size); // Sooner done than a worker is woken.
+    if (record.correlation != 0) {
+      record.endNs = nowNs();
+      recordWork(record);
+    }
   } else {
     it.submit<sim::CopyCommand>(it.handle.load(), std::move(to), std::move(from), frame.size);
   }
@@ -61,6 +68,7 @@ void Service::onFill(const FillFrame& frame) {
   if (!place(to, Where::Device, frame.address, frame.size)) {
     return refuse(orErrorIllegalAddress, "a fill of " + std::to_string(frame.size) + " bytes leaves its memory");
   }
+  const Numbered number(frame.correlation);
   it.submit<sim::FillCommand>(it.handle.load(), std::move(to), frame.value, frame.size);
 }
 

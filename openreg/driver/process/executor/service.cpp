@@ -30,6 +30,8 @@ Service::Service(const Descriptor& socket, const Hello& hello, std::vector<Descr
   if (!boardView_.open(descriptors_[kBoard], mine, sizeof(DeviceBoard))) {
     throw std::runtime_error("the board cannot be mapped");
   }
+  sim::simulator().activity.start(
+      [](const orActivityRecord* record, void* self) { static_cast<Service*>(self)->recordWork(*record); }, this);
 }
 
 // LITERALINCLUDE START: EXECUTOR LOOP

@@ -128,6 +128,18 @@ class Service {
     }
   }
 
+  /// A call's number for what a frame of it submits here.
+  class Numbered {
+   public:
+    explicit Numbered(uint64_t correlation) { api::thread.correlation = correlation; }
+    ~Numbered() { api::thread.correlation = 0; }
+    Numbered(const Numbered&) = delete;
+    Numbered& operator=(const Numbered&) = delete;
+  };
+
+  // Records (records.cpp).
+  void recordWork(const orActivityRecord& record);
+
   void onPing() {}
   void onDelay(const DelayFrame& frame);
 
@@ -189,6 +201,8 @@ class Service {
   EventTimes times_;
   std::mutex answering_; ///< A module is loaded, and answered for, by a thread of its own.
   std::mutex failing_;   ///< Guards the failure's text on the board.
+  std::mutex recording_; ///< Guards the writer's end of the records.
+  uint64_t recorded_ = 0;
 };
 
 /// Answers the host's Hello and serves until the host is gone; the exit status.

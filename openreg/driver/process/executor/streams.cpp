@@ -87,6 +87,7 @@ void Service::onWait(const WaitFrame& frame) {
         std::to_string(static_cast<uint32_t>(frame.kind)));
   }
   sim::Stream& it = stream(frame.stream);
+  const Numbered number(frame.correlation);
   it.submit<WaitCommand>(it.handle.load(), *this, frame);
 }
 

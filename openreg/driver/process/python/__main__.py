@@ -78,6 +78,7 @@ class Executor:
         self.pinned.open(0, pinned, is_open=False)
         self.pins: dict[int, Pin] = {}  # what is open there, by offset
         self.passed: dict[int, int] = {}  # how far each stream has come, whatever the board says
+        self.recording, self.recorded = threading.Lock(), 0  # how much work has been recorded
 
     def run(self) -> None:
         """Serves frames until the host is gone."""
@@ -151,7 +152,7 @@ class Executor:
         """A thread more."""
         if number in self.streams or number >= wire.MAX_STREAMS:
             raise Garbled(f"a frame creates stream {number}, which there is or cannot be")
-        self.streams[number] = Stream(self.device)
+        self.streams[number] = Stream(self.device, self.record)
 
     def on_stream_destroy(self, number: int, _: int) -> None:
         """What is queued is still done."""
@@ -178,7 +179,27 @@ class Executor:
             self.board.bytes[at : at + 4 + 1024] = struct.pack("<i1024s", error, text.encode()[:1023])
             self.board.set(self.here + wire.FAILED, 1)
 
-    def on_wait(self, number: int, of_device: int, of_stream: int, of_host: int, value: int) -> None:
+    def record(self, correlation: int, start: int, end: int) -> None:
+        """Tells the host when a piece of work was done, before the fence behind it. Called by the streams' threads."""
+        channel, half = self.channel, wire.RECORDS_ENTRIES // 2
+        with self.recording:
+            while self.recorded - channel.value(wire.RECORDS_TAKEN) >= wire.RECORDS_ENTRIES:
+                self.host.send(b"\0")
+                looks = iter([False])  # Sleeps once, and rings again.
+                channel.wait(
+                    wire.RECORDS_TAKEN,
+                    self.recorded - half,
+                    wire.RECORDS_SLEEPERS,
+                    lambda looks=looks: next(looks, True),
+                )
+            at = wire.RECORDS + self.recorded % wire.RECORDS_ENTRIES * wire.TIMES.size
+            wire.TIMES.pack_into(channel.bytes, at, correlation, start, end)
+            self.recorded += 1
+            channel.advance(wire.RECORDED, self.recorded)
+            if self.recorded % half == 0 and self.recorded - channel.value(wire.RECORDS_TAKEN) >= half:
+                self.host.send(b"\0")
+
+    def on_wait(self, number: int, of_device: int, of_stream: int, of_host: int, value: int, correlation: int) -> None:
         """The stream stands until another one, of whichever device, or the host has come so far."""
         if not 0 <= of_device < self.device_count or of_stream >= wire.MAX_STREAMS or of_host > 1:
             raise Garbled(f"a frame waits for stream {of_stream} of device {of_device}, fence of kind {of_host}")
@@ -191,7 +212,7 @@ class Executor:
         def work() -> None:
             board.wait(fence, value, sleepers, lambda: self.device.dropping.is_set() or board.word(lost) != 0)
 
-        self.stream(number).submit(work)
+        self.stream(number).submit(work, correlation=correlation)
 
     def on_nudge(self, number: int, _: int) -> None:
         """Somebody waits for the stream. Its thread never naps, so there is nothing to hurry.
@@ -257,28 +278,34 @@ class Executor:
         pin = next((pin for begin, pin in pins if begin <= at and at + size <= begin + pin.size), None)
         return (self.pinned.address + at if pin else None), pin
 
-    def move(self, number: int, what: str, ends: list[tuple], change: Callable[..., object]) -> None:
+    def move(self, number: int, what: str, ends: list[tuple], change: Callable[..., object], correlation: int) -> None:
         """Has the stream change memory; `ends` are places, of which it holds what must not go away."""
         if any(address is None for address, _ in ends):  # Freed since the host looked: by who still uses it.
             self.device.fail(Error.ILLEGAL_ADDRESS, f"{what} leaves its memory")
             return
 
-        def work() -> None:
+        def work() -> bool:
             self.device.delay(self.device.copy_delay)
-            if not self.device.dropping.is_set():
-                change(*(address for address, _ in ends))
+            if self.device.dropping.is_set():
+                return False
+            change(*(address for address, _ in ends))
+            return True
 
-        self.stream(number).submit(work)
+        self.stream(number).submit(work, correlation=correlation)
 
-    def on_copy(self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int) -> None:
+    def on_copy(
+        self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int, correlation: int
+    ) -> None:
         """Moves bytes."""
         ends = [self.place(to_where, to, size), self.place(from_where, from_, size)]
-        self.move(number, f"a copy of {size} bytes", ends, lambda to, from_: ctypes.memmove(to, from_, size))
+        self.move(
+            number, f"a copy of {size} bytes", ends, lambda to, from_: ctypes.memmove(to, from_, size), correlation
+        )
 
-    def on_fill(self, number: int, value: int, address: int, size: int) -> None:
+    def on_fill(self, number: int, value: int, address: int, size: int, correlation: int) -> None:
         """Writes one byte everywhere."""
         ends = [self.place(WHERE_DEVICE, address, size)]
-        self.move(number, f"a fill of {size} bytes", ends, lambda to: ctypes.memset(to, value, size))
+        self.move(number, f"a fill of {size} bytes", ends, lambda to: ctypes.memset(to, value, size), correlation)
 
     def on_pin(self, offset: int, size: int) -> None:
         """Copies may name these pages of the pinned range. The others cannot even be read here."""
@@ -382,7 +409,9 @@ class Executor:
         """A kernel's handle, and the fewest argument bytes."""
         return struct.pack("<QQ", *self.modules.find(module, self.text(name)))
 
-    def on_launch(self, number: int, args_size: int, pointer_count: int, kernel: int, data: bytes) -> None:
+    def on_launch(
+        self, number: int, args_size: int, pointer_count: int, kernel: int, correlation: int, data: bytes
+    ) -> None:
         """A kernel, with the descriptors of its pointers and its arguments."""
         descriptors = pointer_count * wire.POINTER.size
         if len(data) != descriptors + args_size:
@@ -397,7 +426,8 @@ class Executor:
             self.device.fail(Error.INVALID_HANDLE, f"kernel {kernel} was launched, which does not exist")
             return
         found = self.modules.kernels[kernel - 1]
-        stream.submit(lambda: launch(self.device, found, data[descriptors:], data[:descriptors]))
+        args, pointers = data[descriptors:], data[:descriptors]
+        stream.submit(lambda: launch(self.device, found, args, pointers), correlation=correlation)
 
     # LITERALINCLUDE END: PYTHON KERNEL FRAMES
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 
 from errors import Error
 from memory import Memory
 
-Work = Callable[[], None]
+Work = Callable[[], object]
+Record = Callable[[int, int, int], None]
 
 
 # LITERALINCLUDE START: PYTHON DEVICE
@@ -55,16 +57,19 @@ class Device:
 class Stream:
     """A queue of work, and the thread that does it: in the order in which it came, beside all other streams."""
 
-    def __init__(self, device: Device) -> None:
-        """Starts the thread."""
-        self.device = device
-        self.queue: SimpleQueue[tuple[Work, bool] | None] = SimpleQueue()
+    def __init__(self, device: Device, record: Record) -> None:
+        """Starts the thread. `record` is told of work with a correlation: that, when it began, and when it was done."""
+        self.device, self.record = device, record
+        self.queue: SimpleQueue[tuple[Work, bool, int] | None] = SimpleQueue()
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
-    def submit(self, work: Work, always: bool = False) -> None:
-        """Queues work. `always`: it is done even after a failure, so that nobody waits for ever."""
-        self.queue.put((work, always))
+    def submit(self, work: Work, always: bool = False, correlation: int = 0) -> None:
+        """Queues work. `always`: it is done even after a failure, so that nobody waits for ever.
+
+        Work returns False if it finds the device failed: then it was not done, and is not recorded.
+        """
+        self.queue.put((work, always, correlation))
 
     def close(self) -> None:
         """Nothing more comes; what is queued is still done."""
@@ -72,10 +77,12 @@ class Stream:
 
     def _run(self) -> None:
         while (item := self.queue.get()) is not None:
-            work, always = item
+            work, always, correlation = item
             if always or not self.device.dropping.is_set():
                 try:
-                    work()
+                    start = time.monotonic_ns()
+                    if work() is not False and correlation:
+                        self.record(correlation, start, time.monotonic_ns())
                 except Exception as error:  # A mistake of ours must not leave the host waiting for ever.
                     self.device.fail(Error.LAUNCH_FAILURE, f"device {self.device.index}: {error!r}")
             del item, work  # The memory of peers that it holds is given back now, not with the next piece of work.

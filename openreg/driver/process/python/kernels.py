@@ -158,8 +158,11 @@ class Modules:
 
 
 # LITERALINCLUDE START: PYTHON LAUNCH
-def launch(device: Device, kernel: Kernel, args: bytes, pointers: bytes) -> None:
-    """Replaces each pointer among the arguments by an address of this process, and calls the kernel."""
+def launch(device: Device, kernel: Kernel, args: bytes, pointers: bytes) -> bool:
+    """Replaces each pointer among the arguments by an address of this process, and calls the kernel.
+
+    False if the device has failed before.
+    """
 
     def fail(error: int, text: str) -> None:
         code = Error.LAUNCH_FAILURE if error in (0, 5) else error  # A failure is neither success nor "not ready".
@@ -167,7 +170,7 @@ def launch(device: Device, kernel: Kernel, args: bytes, pointers: bytes) -> None
 
     device.delay(device.kernel_delay)
     if device.dropping.is_set():
-        return
+        return False
     room = ctypes.create_string_buffer(len(args) + 16)
     start = -(-ctypes.addressof(room) // 16) * 16  # Kernels may rely on it.
     ctypes.memmove(start, args, len(args))
@@ -185,10 +188,11 @@ def launch(device: Device, kernel: Kernel, args: bytes, pointers: bytes) -> None
             hint = hint_of(whose, allowed)
             text = f"the pointer at argument byte {offset} is {given:#x} and is used from byte {lower} on for "
             fail(Error.ILLEGAL_ADDRESS, f"{text}{extent} bytes; expected these to lie in {where}{hint}")
-            return
+            return True
         held.append(owner)
         place.value = seen - lower
     kernel.run(start, len(args), fail)
+    return True
 
 
 def hint_of(whose: int | None, allowed: bool) -> str:

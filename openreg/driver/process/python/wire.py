@@ -22,6 +22,7 @@ HEADER = struct.Struct("<IHHIIQq")
 ANSWER = struct.Struct("<IiQII1024s")
 FENCE = struct.Struct("<QIi")  # value, wakes, cpu
 POINTER = struct.Struct("<IIqQ")  # orPointerArg
+TIMES = struct.Struct("<Qqq")  # correlation, start, end
 WANTS_ANSWER = 1
 MAX_FRAME_BYTES = 16384
 
@@ -33,16 +34,16 @@ PAYLOADS = {
     "stream_create": ("Ii", False),
     "stream_destroy": ("Ii", False),
     "fence": ("IIQQ", False),
-    "wait": ("IiIIQ", False),
+    "wait": ("IiIIQQ", False),
     "nudge": ("Ii", False),
     "malloc": ("Q", False),
     "free": ("Q", False),
     "mem_info": ("", False),
-    "copy": ("IIIIQQQ", False),
-    "fill": ("IiQQ", False),
+    "copy": ("IIIIQQQQ", False),
+    "fill": ("IiQQQ", False),
     "module_load": ("", True),
     "module_kernel": ("Q", True),
-    "launch": ("IHHQ", True),
+    "launch": ("IHHQQ", True),
     "event_time": ("II", False),
     "peer_memory": ("iIQQ", False),
     "peer_forget": ("iI", False),
@@ -64,7 +65,9 @@ WRITTEN, REST, SLEEPERS, TAKEN, RING = 0, 12, 16, 64, 128
 AWAKE, ASLEEP = 0, 2
 ANSWERED = RING + RING_BYTES
 ANSWER_AT = ANSWERED + FENCE.size
-CHANNEL_BYTES = (ANSWER_AT + ANSWER.size + 63) // 64 * 64
+RECORDED = (ANSWER_AT + ANSWER.size + 63) // 64 * 64
+RECORDS_SLEEPERS, RECORDS_TAKEN, RECORDS, RECORDS_ENTRIES = RECORDED + 16, RECORDED + 64, RECORDED + 128, 8192
+CHANNEL_BYTES = RECORDS + RECORDS_ENTRIES * TIMES.size
 
 # And on the board (board.h): first what the host says, then each device's part.
 MAX_STREAMS, MAX_DEVICES = 1024, 16

@@ -1,6 +1,6 @@
 /**
  * @file channel.h
- * @brief The channel: shared memory of the host and one executor, with the ring of frames.
+ * @brief The channel: shared memory of the host and one executor, with the ring of frames and that of records.
  */
 #pragma once
 
@@ -35,10 +35,31 @@ struct Ring {
 /// at most so many bytes an idle executor does at once.
 constexpr uint64_t kCopyChunk = 1024 * 1024;
 
+// LITERALINCLUDE START: WIRE RECORDS
+/// When a piece of work was done. What it was the host knows: it has submitted it.
+struct WorkTimes {
+  uint64_t correlation = 0; ///< That of its frame.
+  int64_t startNs = 0;      ///< CLOCK_MONOTONIC, which all processes share.
+  int64_t endNs = 0;
+};
+
+/// Such times, the other way round the ring of frames: written by the executor, before the fence behind the work, and
+/// taken by the host. An executor whose ring fills rings the doorbell; if it is full, its streams wait.
+struct Records {
+  static constexpr uint64_t kEntries = 8192;
+
+  alignas(64) Fence recorded;        ///< How many there have been.
+  std::atomic<uint32_t> sleepers{0}; ///< Threads of the executor that sleep on `taken`.
+  alignas(64) Fence taken;           ///< Of these, by the host.
+  alignas(64) WorkTimes entries[kEntries];
+};
+// LITERALINCLUDE END: WIRE RECORDS
+
 struct Channel {
   Ring ring;
   alignas(64) Fence answered; ///< Number of the request that `answer` answers.
   Answer answer;
+  Records records;
 };
 
 } // namespace openreg::process

@@ -91,6 +91,7 @@ struct WaitFrame {
   uint32_t ofStream = 0;
   FenceKind kind = FenceKind::Device;
   uint64_t value = 0;
+  uint64_t correlation = 0; ///< As in all kinds of work: the executor records when it was done, unless it is 0.
 };
 
 struct SizeFrame {
@@ -120,6 +121,7 @@ struct CopyFrame {
   uint64_t to = 0;
   uint64_t from = 0;
   uint64_t size = 0;
+  uint64_t correlation = 0;
 };
 
 struct FillFrame {
@@ -127,6 +129,7 @@ struct FillFrame {
   int32_t value = 0;
   uint64_t address = 0;
   uint64_t size = 0;
+  uint64_t correlation = 0;
 };
 
 struct HandleFrame {
@@ -143,6 +146,7 @@ struct LaunchFrame {
   uint16_t argsSize = 0;
   uint16_t pointerCount = 0;
   uint64_t kernel = 0;
+  uint64_t correlation = 0;
 };
 
 struct EventFrame {
