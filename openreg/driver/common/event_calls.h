@@ -44,8 +44,8 @@ struct EventCalls {
           on.device().index, it.device().index)};
     }
     require(it.device().use());
-    if (auto shared = it.shared()) {
-      recordShared(std::move(shared), on, number(stream));
+    if (const auto shared = it.shared()) {
+      recordShared(shared, on, number(stream));
     } else {
       it.record(number(event), on, number(stream));
     }
@@ -120,7 +120,7 @@ struct EventCalls {
   }
 
   /// Who waits may be in another process, and knows nothing of our streams: a function of the host tells it.
-  static void recordShared(std::shared_ptr<SharedEvent> shared, auto& stream, uint64_t handle) {
+  static void recordShared(const std::shared_ptr<SharedEvent>& shared, auto& stream, uint64_t handle) {
     const uint64_t version = shared->record();
     try {
       queueShared(Shared{shared, version, nullptr}, stream, handle, [](void* data) {
