@@ -21,7 +21,7 @@ def show(what: str, expected: int) -> None:
 size = 1 << 20
 show("at first", 0)
 
-base = torch.empty(1024, size // 1024, dtype=torch.uint8, device="openreg")
+base = torch.empty(256, size // 256, dtype=torch.uint8, device="openreg")
 show("a tensor of a mebibyte", size)
 
 row = base[7]
