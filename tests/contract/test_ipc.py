@@ -480,6 +480,18 @@ def open_event(api: OpenReg, text: str, device: int = 0) -> Any:
     return api.on(device, "orIpcOpenEventHandle", api.ffi.new("orIpcEventHandle*", [bytes.fromhex(text)]))
 
 
+def record_there(api: OpenReg, second: Other, event: Any) -> None:
+    """The other process records an event behind a closed gate, which it calls `gate`."""
+    second.does(
+        f"""
+        event, stream = open_event({share_event(api, event)!r}), api.stream()
+        gate = api.gate(stream)
+        gate.wait_for()
+        api.record(stream, event)
+        """
+    )
+
+
 @pytest.mark.entry("orIpcGetEventHandle", case="good")
 @pytest.mark.entry("orIpcOpenEventHandle", case="good")
 @pytest.mark.parametrize("device", [0, 1])
@@ -512,14 +524,7 @@ def test_the_other_process_records_it_and_this_one_waits(api: OpenReg, other: An
     assert api.is_complete(event)  # It was never recorded.
     api.ok(api.lib.orStreamWaitEvent(stream, event, 0))
     api.synchronize(stream)
-    second.does(
-        f"""
-        event, stream = open_event({share_event(api, event)!r}), api.stream()
-        gate = api.gate(stream)
-        gate.wait_for()
-        api.record(stream, event)
-        """
-    )
+    record_there(api, second, event)
     assert not api.is_complete(event)
     waiting = Call(lambda: api.ok(api.lib.orEventSynchronize(event)))
     api.ok(api.lib.orStreamWaitEvent(stream, event, 0))
@@ -553,14 +558,7 @@ def test_a_waiter_waits_for_the_version_it_saw(api: OpenReg, other: Any) -> None
 def test_when_the_recorder_is_killed_its_event_is_complete(api: OpenReg, other: Any) -> None:
     second = other()
     event, stream = api.event(flags=INTERPROCESS), api.stream()
-    second.does(
-        f"""
-        event, stream = open_event({share_event(api, event)!r}), api.stream()
-        gate = api.gate(stream)
-        gate.wait_for()
-        api.record(stream, event)
-        """
-    )
+    record_there(api, second, event)
     api.ok(api.lib.orStreamWaitEvent(stream, event, 0))
     waiting = Call(lambda: api.ok(api.lib.orEventSynchronize(event)))
     assert waiting.blocks()
@@ -586,13 +584,7 @@ def test_a_version_recorded_behind_a_failure_is_complete(api: OpenReg, other: An
 def test_a_reset_lets_go_of_a_stream_that_waits_for_another_process(api: OpenReg, other: Any) -> None:
     second = other()
     event, stream = api.event(flags=INTERPROCESS), api.stream()
-    second.does(
-        f"""
-        event, stream = open_event({share_event(api, event)!r}), api.stream()
-        gate = api.gate(stream)
-        api.record(stream, event)
-        """
-    )
+    record_there(api, second, event)
     api.ok(api.lib.orStreamWaitEvent(stream, event, 0))
     assert not api.is_done(stream)
     Call(lambda: api.forget(0)).result()

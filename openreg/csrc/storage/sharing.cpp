@@ -4,7 +4,6 @@
 #include "device/current_device.h"
 #include "device/error.h"
 
-#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/StorageImpl.h>
 
 #include <unistd.h>
@@ -32,7 +31,11 @@ class OpenAllocation {
     current.set(device.index());
     check(orIpcOpenMemHandle(&base_, &given));
     orPointerAttributes about{};
-    check(orPointerGetAttributes(&about, base_));
+    const orError_t error = orPointerGetAttributes(&about, base_);
+    if (error != orSuccess) {
+      (void)orIpcCloseMemHandle(base_); // There will be no destructor.
+    }
+    check(error);
     size_ = about.size;
   }
   ~OpenAllocation() { (void)orIpcCloseMemHandle(base_); } // It waits for the device. A destructor can't report.

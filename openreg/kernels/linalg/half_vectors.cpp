@@ -10,6 +10,7 @@
 #include "kernels/linalg/half_numbers.h"
 #include "kernels/loop/element.h"
 #include "kernels/loop/multiversion.h"
+#include "kernels/reduction/dot.h"
 
 namespace openreg::kernels {
 
@@ -28,18 +29,8 @@ OPENREG_INLINE inline float total(float (&sums)[kSide]) {
 }
 
 /// Σ x · y
-OPENREG_MULTIVERSION float sumOfProducts(const float* x, const float* y, int64_t count) {
-  float sums[kSide] = {};
-  int64_t i = 0;
-  for (; i + kSide <= count; i += kSide) {
-    for (int64_t j = 0; j < kSide; ++j) {
-      sums[j] += x[i + j] * y[i + j];
-    }
-  }
-  for (int64_t j = 0; i < count; ++i, ++j) {
-    sums[j] += x[i] * y[i];
-  }
-  return total(sums);
+inline float sumOfProducts(const float* x, const float* y, int64_t count) {
+  return dot(count, x, y);
 }
 
 /// Σ x · y, where y's numbers with even places come first, then those with odd ones: so each word has two numbers of x,
