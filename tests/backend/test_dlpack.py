@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from contract.harness import Call
 from torch.utils.dlpack import DLDeviceType
 
 from .conftest import GateFunction
@@ -151,9 +152,10 @@ def test_a_copy_for_another_library_is_ordered_too(device: str, other_device: st
     with consumer:
         seen = torch.utils.dlpack.from_dlpack(capsule) + 0
     assert str(seen.device) == other_device
-    assert not consumer.query()
+    waiting = Call(consumer.synchronize)
+    assert waiting.blocks()
     closed.open()
-    consumer.synchronize()
+    waiting.result()
     assert torch.equal(seen.cpu(), torch.full((4,), 7.0))
 
 

@@ -214,12 +214,10 @@ del sent
 """
     other.does(code, x, y)
     other.does("del x")
-    for _ in range(3):  # Its thread has had a chance to be too early.
-        other.does("out = y.device")
-        ours.ipc_collect()
-        assert len(ours._sent) == 2
+    told = Call(lambda: wait_until(lambda: ours.ipc_collect() or len(ours._sent) == 1, "the sender hears of it"))
+    assert all(told.blocks() for _ in range(5))  # Their thread has time to be too early.
     other.does("held.destroy()")
-    wait_until(lambda: ours.ipc_collect() or len(ours._sent) == 1, "the sender hears of it")
+    told.result()
     assert x.tolist() == [3, 3, 3, 3]
 
 

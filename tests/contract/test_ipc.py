@@ -233,7 +233,7 @@ def test_what_is_written_while_memory_is_first_shared_is_not_lost(api: OpenReg, 
         api.ok(api.lib.orMemsetAsync(api.pointer(it), value, size, stream))
         text = share(api, it)
         api.synchronize(stream)
-        assert api.read(it, size) == bytes([value]) * size
+        assert api.read(it, size).count(value) == size  # Two numbers: pytest would compare 64 MiB for minutes.
         count = second.does(f"it = open_({text!r}); out = api.read(it, {size}).count({value}); close(it)")
         assert count == size
         api.ok(api.free(it))
