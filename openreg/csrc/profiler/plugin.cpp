@@ -1,0 +1,85 @@
+// The device's part of torch.profiler.
+#include "profiler/kineto.h"
+
+#include "profiler/recorder.h"
+#include "profiler/trace.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace openreg {
+namespace {
+
+// LITERALINCLUDE START: PROFILER SESSION
+/// One recording. Kineto calls its functions in this order; the numbers of operators come from the threads that run
+/// them.
+class Session final : public libkineto::IActivityProfilerSession {
+ public:
+  void start() override {
+    recorder_.start();
+    status_ = libkineto::TraceStatus::RECORDING;
+  }
+
+  void pushCorrelationId(uint64_t id) override { Recorder::pushOp(id); }
+  void popCorrelationId() override { Recorder::popOp(); }
+  void pushUserCorrelationId(uint64_t id) override { Recorder::pushAnnotation(id); }
+  void popUserCorrelationId() override { Recorder::popAnnotation(); }
+
+  void stop() override {
+    recorder_.stop();
+    status_ = libkineto::TraceStatus::PROCESSING;
+  }
+
+  void processTrace(libkineto::ActivityLogger& logger) override {
+    processTrace(logger, [](int32_t) { return nullptr; }, 0, 0);
+  }
+  void processTrace(libkineto::ActivityLogger& logger, FindOp findOp, int64_t, int64_t) override {
+    trace_ = writeTrace(recorder_.recorded(), findOp, logger);
+  }
+
+  std::vector<std::string> errors() override { return recorder_.errors(); }
+  std::unique_ptr<libkineto::CpuTraceBuffer> getTraceBuffer() override { return std::move(trace_); }
+
+  // A session may have several devices and names them itself (trace.cpp).
+  std::unique_ptr<libkineto::DeviceInfo> getDeviceInfo() override { return nullptr; }
+  std::vector<libkineto::ResourceInfo> getResourceInfos() override { return {}; }
+
+ private:
+  Recorder recorder_;
+  std::unique_ptr<libkineto::CpuTraceBuffer> trace_;
+};
+// LITERALINCLUDE END: PROFILER SESSION
+
+// LITERALINCLUDE START: PROFILER PLUGIN
+class Profiler final : public libkineto::IActivityProfiler {
+ public:
+  const std::string& name() const override { return name_; }
+  const std::set<libkineto::ActivityType>& availableActivities() const override { return types_; }
+
+  /// Nothing is recorded unless the user has asked for the device: profile(activities=[ProfilerActivity.CPU]) hasn't.
+  std::unique_ptr<libkineto::IActivityProfilerSession>
+  configure(const std::set<libkineto::ActivityType>& wanted, const libkineto::Config&) override {
+    const bool ours = wanted.contains(libkineto::ActivityType::CONCURRENT_KERNEL);
+    return ours ? std::make_unique<Session>() : nullptr;
+  }
+  std::unique_ptr<libkineto::IActivityProfilerSession> configure(
+      int64_t, int64_t, const std::set<libkineto::ActivityType>& wanted, const libkineto::Config& config) override {
+    return configure(wanted, config);
+  }
+
+ private:
+  const std::string name_ = "openreg";
+  const std::set<libkineto::ActivityType> types_{
+      libkineto::ActivityType::CONCURRENT_KERNEL, libkineto::ActivityType::GPU_MEMCPY,
+      libkineto::ActivityType::GPU_MEMSET,        libkineto::ActivityType::GPU_USER_ANNOTATION,
+      libkineto::ActivityType::CUDA_SYNC,         libkineto::ActivityType::PRIVATEUSE1_RUNTIME};
+};
+
+REGISTER_PRIVATEUSE1_PROFILER(Profiler);
+// LITERALINCLUDE END: PROFILER PLUGIN
+
+} // namespace
+} // namespace openreg

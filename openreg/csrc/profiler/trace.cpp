@@ -1,0 +1,231 @@
+// Records of the driver as the events of a trace.
+#include "profiler/trace.h"
+
+#include "device/device.h"
+#include "device/reset.h"
+#include "stream/handle.h"
+#include "stream/pool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace openreg {
+namespace {
+
+using libkineto::ActivityType;
+using libkineto::GenericTraceActivity;
+
+/// Kineto's events are in time since 1970, the driver's in time since the machine started.
+int64_t sinceEpoch() {
+  const auto now = [](auto clock) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(decltype(clock)::now().time_since_epoch()).count();
+  };
+  return now(std::chrono::system_clock()) - now(std::chrono::steady_clock());
+}
+
+// LITERALINCLUDE START: TRACE NAMES
+/// As CUDA's traces say it, so that tools that look for these words find them.
+std::string nameOf(const orActivityRecord& record) {
+  if (record.kind == orActivityMemset) {
+    return "Memset (Device)";
+  }
+  if (record.kind != orActivityMemcpy) {
+    return record.name;
+  }
+  const char* host = record.host == orMemoryTypeHost ? "Pinned" : "Pageable";
+  switch (record.direction) {
+    case orMemcpyHostToDevice:
+      return std::string("Memcpy HtoD (") + host + " -> Device)";
+    case orMemcpyDeviceToHost:
+      return std::string("Memcpy DtoH (Device -> ") + host + ")";
+    case orMemcpyHostToHost:
+      return "Memcpy HtoH";
+    default:
+      return record.peer < 0 ? "Memcpy DtoD (Device -> Device)" : "Memcpy PtoP (Device -> Device)";
+  }
+}
+
+ActivityType typeOf(orActivityKind kind) {
+  switch (kind) {
+    case orActivityKernel:
+      return ActivityType::CONCURRENT_KERNEL;
+    case orActivityMemcpy:
+      return ActivityType::GPU_MEMCPY;
+    case orActivityMemset:
+      return ActivityType::GPU_MEMSET;
+    case orActivityWait:
+    case orActivityHostFunction:
+      return ActivityType::CUDA_SYNC; // the stream stands, and the device is not busy
+    default:
+      return ActivityType::PRIVATEUSE1_RUNTIME;
+  }
+}
+// LITERALINCLUDE END: TRACE NAMES
+
+/// The numbers that PyTorch has for the streams of a device: 0 is the default stream.
+class StreamNumbers {
+ public:
+  int32_t of(const orActivityRecord& record) {
+    auto& known = numbers_[record.device];
+    if (known.empty()) {
+      known = readAll(static_cast<c10::DeviceIndex>(record.device));
+    }
+    // One that PyTorch does not know, as it was made by another library or before a reset, gets a number that is free.
+    const auto next = static_cast<int32_t>(kOthers + known.size());
+    return known.try_emplace(record.stream, next).first->second;
+  }
+
+ private:
+  static constexpr int32_t kOthers = 1 << 20;
+
+  static std::unordered_map<orStream_t, int32_t> readAll(c10::DeviceIndex device) {
+    std::unordered_map<orStream_t, int32_t> numbers;
+    constexpr c10::StreamId kOfALife = 128; // as many as the pool has
+    const auto last = kOfALife * static_cast<c10::StreamId>(lifeOf(device));
+    for (c10::StreamId id = last - kOfALife + 1; id <= last; ++id) {
+      if (orStream_t stream = findStream(device, id)) {
+        numbers[stream] = static_cast<int32_t>(id);
+      }
+    }
+    orStream_t stream = nullptr;
+    if (orStreamGetDefault(&stream, device) == orSuccess) {
+      numbers[stream] = 0;
+    }
+    return numbers;
+  }
+
+  std::map<int, std::unordered_map<orStream_t, int32_t>> numbers_;
+};
+
+/// Puts a trace together.
+class Writer {
+ public:
+  Writer(const std::vector<Recorded>& recorded, const FindOp& findOp, libkineto::ActivityLogger& logger)
+      : findOp_(findOp), logger_(logger), shift_(sinceEpoch()) {
+    for (const auto& it : recorded) {
+      if (it.record.stream == nullptr) {
+        calls_[it.record.correlation] = &it;
+      } else {
+        worked_.insert(it.record.correlation);
+      }
+    }
+  }
+
+  // LITERALINCLUDE START: TRACE EVENT
+  void add(const Recorded& it) {
+    const auto& record = it.record;
+    auto& event = make(typeOf(record.kind), nameOf(record), record.startNs, record.endNs);
+    event.id = static_cast<int32_t>(record.correlation);
+    event.addMetadata("correlation", record.correlation);
+    if (record.bytes != 0) {
+      event.addMetadata("bytes", record.bytes);
+    }
+    const bool called = record.stream == nullptr;
+    const auto call = called ? &it : callOf(record);
+    event.linked = call != nullptr && call->op != 0 ? findOp_(static_cast<int32_t>(call->op)) : nullptr;
+    if (called) {
+      event.device = libkineto::processId();
+      event.resource = event.threadId = it.thread;
+    } else {
+      place(event, record);
+      if (call != nullptr && call->annotation != 0) {
+        extend(event, call->annotation);
+      }
+    }
+    if (!called || worked_.contains(record.correlation)) { // An arrow from the call to its work.
+      event.flow.id = static_cast<uint32_t>(record.correlation);
+      event.flow.type = libkineto::kLinkAsyncCpuGpu;
+      event.flow.start = called ? 1 : 0;
+    }
+    events_.push_back(&event);
+  }
+  // LITERALINCLUDE END: TRACE EVENT
+
+  std::unique_ptr<libkineto::CpuTraceBuffer> finish() {
+    for (const auto& [key, range] : annotations_) {
+      const auto& [device, stream, number] = key;
+      if (const auto* annotation = findOp_(static_cast<int32_t>(number))) {
+        auto& event = make(ActivityType::GPU_USER_ANNOTATION, annotation->name(), 0, 0);
+        std::tie(event.startTime, event.endTime) = range;
+        event.device = device;
+        event.resource = stream;
+        event.id = static_cast<int32_t>(number);
+        event.linked = annotation;
+        events_.push_back(&event);
+      }
+    }
+    const int64_t begin = events_.empty() ? 0 : events_.front()->startTime;
+    for (const int device : devices_) {
+      const auto name = "openreg:" + std::to_string(device);
+      logger_.handleDeviceInfo({device, libkineto::kExceedMaxPid + device, name, name}, begin);
+    }
+    for (const auto& [device, stream] : streams_) {
+      logger_.handleResourceInfo({stream, stream, device, "stream " + std::to_string(stream)}, begin);
+    }
+    for (const auto* event : events_) {
+      event->log(logger_);
+    }
+    return std::move(buffer_);
+  }
+
+ private:
+  GenericTraceActivity& make(ActivityType type, const std::string& name, int64_t startNs, int64_t endNs) {
+    buffer_->emplace_activity(buffer_->span, type, name);
+    auto& event = *buffer_->activities.back();
+    event.startTime = startNs + shift_;
+    event.endTime = endNs + shift_;
+    return event;
+  }
+
+  const Recorded* callOf(const orActivityRecord& record) const {
+    const auto call = calls_.find(record.correlation);
+    return call != calls_.end() ? call->second : nullptr;
+  }
+
+  void place(GenericTraceActivity& event, const orActivityRecord& record) {
+    event.device = record.device;
+    event.resource = numbers_.of(record);
+    event.addMetadata("device", record.device);
+    event.addMetadata("stream", event.resource);
+    devices_.insert(event.device);
+    streams_.insert({event.device, event.resource});
+  }
+
+  /// A record_function is drawn on a stream from the first piece of its work there to the last.
+  void extend(const GenericTraceActivity& event, uint64_t annotation) {
+    const std::pair range(event.startTime, event.endTime);
+    auto& all = annotations_.try_emplace({event.device, event.resource, annotation}, range).first->second;
+    all = {std::min(all.first, range.first), std::max(all.second, range.second)};
+  }
+
+  const FindOp& findOp_;
+  libkineto::ActivityLogger& logger_;
+  const int64_t shift_;
+  std::unordered_map<uint64_t, const Recorded*> calls_;
+  std::set<uint64_t> worked_; ///< Calls that have submitted something.
+  StreamNumbers numbers_;
+  std::map<std::tuple<int32_t, int32_t, uint64_t>, std::pair<int64_t, int64_t>> annotations_;
+  std::set<int32_t> devices_;
+  std::set<std::pair<int32_t, int32_t>> streams_;
+  std::vector<const GenericTraceActivity*> events_;
+  std::unique_ptr<libkineto::CpuTraceBuffer> buffer_ = std::make_unique<libkineto::CpuTraceBuffer>();
+};
+
+} // namespace
+
+std::unique_ptr<libkineto::CpuTraceBuffer>
+writeTrace(const std::vector<Recorded>& recorded, const FindOp& findOp, libkineto::ActivityLogger& logger) {
+  Writer writer(recorded, findOp, logger);
+  for (const auto& it : recorded) {
+    writer.add(it);
+  }
+  return writer.finish();
+}
+
+} // namespace openreg
