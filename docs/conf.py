@@ -35,7 +35,7 @@ nitpicky = True
 # Names that other projects document. There is no intersphinx: the site builds without a network.
 nitpick_ignore_regex = [
     (r"cpp:identifier", r"(u?int(8|16|32|64)_t|size_t|va_list)"),  # the C library
-    (r"cpp:.*", r"(std|c10|at|torch|pybind11)(::.*)?"),  # the C++ library, PyTorch, pybind11
+    (r"cpp:.*", r"(std|c10|at|torch|libkineto|pybind11)(::.*)?"),  # the C++ library, PyTorch, pybind11
     (r"cpp:identifier", r"kernels(::.*)?"),  # plain data that travels to device code: openreg/kernels
     (r"cpp:identifier", r"openreg"),  # the namespace: its members have entries, it has none
     (r"cpp:identifier", r"(orStream|orEvent|orModule|orKernel|orSubscriber)"),  # opaque on purpose: never defined

@@ -5,6 +5,7 @@
 
 namespace openreg::api {
 
+// LITERALINCLUDE START: RECORDED ENTRY
 /// An entry point whose calls are recorded. If nobody listens that costs one comparison.
 class RecordedEntry : public Entry {
  public:
@@ -40,6 +41,7 @@ class RecordedEntry : public Entry {
   const void* address_ = nullptr;
   uint64_t bytes_ = 0;
 };
+// LITERALINCLUDE END: RECORDED ENTRY
 
 /// This process is a forked child: the threads that were in a callback are not there, and nobody listens if the device
 /// cannot be used any more.

@@ -703,7 +703,7 @@ OPENREG_EXPORT orError_t orLaunchKernel(
 
 /** A subscription of ::orActivitySubscribe. A value, like ::orStream_t. */
 typedef struct orSubscriber* orSubscriber_t;
-
+// LITERALINCLUDE START: CONTRACT ACTIVITY
 /** Kind of activity. Values never change meaning; new ones are added at the end: pass over what you don't know. */
 typedef enum orActivityKind {
   orActivityKernel = 0,       /**< A kernel ran on a stream. */
@@ -732,7 +732,7 @@ typedef struct orActivityRecord {
   int peer;               /**< Of a copy between two devices: the one whose stream it isn't; else -1. */
   const void* address;    /**< Allocated or freed; else, and where that has failed, null. */
 } orActivityRecord;
-
+// LITERALINCLUDE END: CONTRACT ACTIVITY
 /**
  * Receives records. Those of the kinds orActivityCall, orActivityAllocation and orActivityFree come on the thread that
  * called, at the end of the call; the others on a thread of the driver, or on one that waits for the device. Several
