@@ -2,8 +2,6 @@
 #include "profiler/trace.h"
 
 #include "device/device.h"
-#include "device/reset.h"
-#include "stream/handle.h"
 #include "stream/pool.h"
 
 #include <algorithm>
@@ -72,35 +70,26 @@ ActivityType typeOf(orActivityKind kind) {
 class StreamNumbers {
  public:
   int32_t of(const orActivityRecord& record) {
-    auto& known = numbers_[record.device];
-    if (known.empty()) {
-      known = readAll(static_cast<c10::DeviceIndex>(record.device));
+    const auto [known, isNew] = numbers_.try_emplace({record.device, record.stream}, 0);
+    if (isNew) {
+      known->second = find(static_cast<c10::DeviceIndex>(record.device), record.stream);
     }
-    // One that PyTorch does not know, as it was made by another library or before a reset, gets a number that is free.
-    const auto next = static_cast<int32_t>(kOthers + known.size());
-    return known.try_emplace(record.stream, next).first->second;
+    return known->second;
   }
 
  private:
-  static constexpr int32_t kOthers = 1 << 20;
-
-  static std::unordered_map<orStream_t, int32_t> readAll(c10::DeviceIndex device) {
-    std::unordered_map<orStream_t, int32_t> numbers;
-    constexpr c10::StreamId kOfALife = 128; // as many as the pool has
-    const auto last = kOfALife * static_cast<c10::StreamId>(lifeOf(device));
-    for (c10::StreamId id = last - kOfALife + 1; id <= last; ++id) {
-      if (orStream_t stream = findStream(device, id)) {
-        numbers[stream] = static_cast<int32_t>(id);
-      }
+  int32_t find(c10::DeviceIndex device, orStream_t stream) {
+    orStream_t byDefault = nullptr;
+    if (orStreamGetDefault(&byDefault, device) == orSuccess && byDefault == stream) {
+      return 0;
     }
-    orStream_t stream = nullptr;
-    if (orStreamGetDefault(&stream, device) == orSuccess) {
-      numbers[stream] = 0;
-    }
-    return numbers;
+    const auto number = findNumber(device, stream);
+    return number > 0 ? static_cast<int32_t>(number) : nextOther_++;
   }
 
-  std::map<int, std::unordered_map<orStream_t, int32_t>> numbers_;
+  std::map<std::pair<int, orStream_t>, int32_t> numbers_;
+  /// PyTorch doesn't know a stream that another library has made, or a default stream of before a reset.
+  int32_t nextOther_ = 1 << 20;
 };
 
 /// Puts a trace together.
