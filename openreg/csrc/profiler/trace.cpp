@@ -121,7 +121,8 @@ class Writer {
       return;
     }
     auto& event = make(type, nameOf(record), record.startNs, record.endNs);
-    event.id = static_cast<int32_t>(record.correlation);
+    // Of a type that it doesn't know, Kineto writes the number as if it were an operator's.
+    event.id = type != ActivityType::CUDA_SYNC ? static_cast<int32_t>(record.correlation) : 0;
     event.addMetadata("correlation", record.correlation);
     if (record.bytes != 0) {
       event.addMetadata("bytes", record.bytes);
