@@ -72,6 +72,16 @@ def test_kernels_are_on_their_devices_and_streams(device: str, other_device: str
     assert all((it["args"]["device"], it["args"]["stream"]) == (it["pid"], it["tid"]) for it in kernels)
 
 
+def test_streams_of_the_pool_have_tracks_of_their_own(device: str, tmp_path: Path) -> None:
+    x, streams = ready(device), [torch.Stream(device, priority=priority) for priority in (0, 0, -1)]
+    with profiled() as profiler:
+        for stream in streams:
+            with stream:
+                x + x
+    numbers = {it["tid"] for it in of(trace_of(profiler, tmp_path), "kernel")}
+    assert numbers == {it.stream_id for it in streams} and len(numbers) == 3
+
+
 def test_devices_and_streams_have_names(device: str, tmp_path: Path) -> None:
     x, side = ready(device), torch.Stream(device)
     with profiled() as profiler:
