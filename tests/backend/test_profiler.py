@@ -248,6 +248,16 @@ def test_an_operators_time_is_the_sum_of_its_kernels_and_the_table_has_columns_o
         profiler.key_averages().table(sort_by="self_openreg_time_total")  # PyTorch knows the names of CUDA and XPU
 
 
+def test_time_stands_at_the_innermost_operator(device: str) -> None:
+    x = ready(device)
+    with profiled() as profiler:
+        x.cpu()
+    rows = {it.key: it for it in profiler.key_averages() if it.device_type == DeviceType.CPU}
+    copy = rows["aten::_copy_from"].self_device_time_total
+    assert copy > 0 and rows["aten::to"].self_device_time_total == 0
+    assert rows["aten::to"].device_time_total == pytest.approx(copy)
+
+
 def test_the_profile_says_whose_memory_was_taken(device: str) -> None:
     ready(device)
     with profiled(profile_memory=True) as profiler:
