@@ -2,8 +2,6 @@
 #include "profiler/trace.h"
 
 #include "device/device.h"
-#include "device/reset.h"
-#include "stream/handle.h"
 #include "stream/pool.h"
 
 #include <algorithm>
@@ -61,57 +59,55 @@ ActivityType typeOf(orActivityKind kind) {
       return ActivityType::GPU_MEMSET;
     case orActivityWait:
     case orActivityHostFunction:
-      return ActivityType::CUDA_SYNC; // the stream stands, and the device is not busy
+      return ActivityType::CUDA_SYNC;
     default:
       return ActivityType::PRIVATEUSE1_RUNTIME;
   }
+}
+
+/// The stream stands, and the device is not busy. PyTorch has no name for this type by which one could ask for it.
+bool isWanted(ActivityType type, const ActivityTypes& wanted) {
+  return wanted.contains(type == ActivityType::CUDA_SYNC ? ActivityType::CONCURRENT_KERNEL : type);
 }
 // LITERALINCLUDE END: TRACE NAMES
 
 /// The numbers that PyTorch has for the streams of a device: 0 is the default stream.
 class StreamNumbers {
  public:
+  explicit StreamNumbers(const Recorder& recorder) : recorder_(recorder) {}
+
   int32_t of(const orActivityRecord& record) {
-    auto& known = numbers_[record.device];
-    if (known.empty()) {
-      known = readAll(static_cast<c10::DeviceIndex>(record.device));
+    const auto [known, isNew] = numbers_.try_emplace({record.device, record.stream}, 0);
+    if (isNew) {
+      known->second = find(static_cast<c10::DeviceIndex>(record.device), record.stream);
     }
-    // One that PyTorch does not know, as it was made by another library or before a reset, gets a number that is free.
-    const auto next = static_cast<int32_t>(kOthers + known.size());
-    return known.try_emplace(record.stream, next).first->second;
+    return known->second;
   }
 
  private:
-  static constexpr int32_t kOthers = 1 << 20;
-
-  static std::unordered_map<orStream_t, int32_t> readAll(c10::DeviceIndex device) {
-    std::unordered_map<orStream_t, int32_t> numbers;
-    constexpr c10::StreamId kOfALife = 128; // as many as the pool has
-    const auto last = kOfALife * static_cast<c10::StreamId>(lifeOf(device));
-    for (c10::StreamId id = last - kOfALife + 1; id <= last; ++id) {
-      if (orStream_t stream = findStream(device, id)) {
-        numbers[stream] = static_cast<int32_t>(id);
-      }
+  int32_t find(c10::DeviceIndex device, orStream_t stream) {
+    if (recorder_.isDefaultStream(stream)) {
+      return 0;
     }
-    orStream_t stream = nullptr;
-    if (orStreamGetDefault(&stream, device) == orSuccess) {
-      numbers[stream] = 0;
-    }
-    return numbers;
+    const auto number = findNumber(device, stream);
+    return number > 0 ? static_cast<int32_t>(number) : nextOther_++;
   }
 
-  std::map<int, std::unordered_map<orStream_t, int32_t>> numbers_;
+  const Recorder& recorder_;
+  std::map<std::pair<int, orStream_t>, int32_t> numbers_;
+  /// PyTorch doesn't know a stream that another library has made.
+  int32_t nextOther_ = 1 << 20;
 };
 
 /// Puts a trace together.
 class Writer {
  public:
-  Writer(const std::vector<Recorded>& recorded, const FindOp& findOp, libkineto::ActivityLogger& logger)
-      : findOp_(findOp), logger_(logger), shift_(sinceEpoch()) {
-    for (const auto& it : recorded) {
+  Writer(const Recorder& recorder, const ActivityTypes& wanted, const FindOp& findOp, libkineto::ActivityLogger& logger)
+      : wanted_(wanted), findOp_(findOp), logger_(logger), shift_(sinceEpoch()), numbers_(recorder) {
+    for (const auto& it : recorder.recorded()) {
       if (it.record.stream == nullptr) {
         calls_[it.record.correlation] = &it;
-      } else {
+      } else if (isWanted(typeOf(it.record.kind), wanted)) {
         worked_.insert(it.record.correlation);
       }
     }
@@ -120,22 +116,29 @@ class Writer {
   // LITERALINCLUDE START: TRACE EVENT
   void add(const Recorded& it) {
     const auto& record = it.record;
-    auto& event = make(typeOf(record.kind), nameOf(record), record.startNs, record.endNs);
-    event.id = static_cast<int32_t>(record.correlation);
+    const auto type = typeOf(record.kind);
+    if (!isWanted(type, wanted_)) {
+      return;
+    }
+    auto& event = make(type, nameOf(record), record.startNs, record.endNs);
+    // Of a type that it doesn't know, Kineto writes the number as if it were an operator's.
+    event.id = type != ActivityType::CUDA_SYNC ? static_cast<int32_t>(record.correlation) : 0;
     event.addMetadata("correlation", record.correlation);
     if (record.bytes != 0) {
       event.addMetadata("bytes", record.bytes);
     }
     const bool called = record.stream == nullptr;
     const auto call = called ? &it : callOf(record);
-    event.linked = call != nullptr && call->op != 0 ? findOp_(static_cast<int32_t>(call->op)) : nullptr;
+    // What is linked is time that the operator takes on the device. To wait takes none.
+    const bool isLinked = type != ActivityType::CUDA_SYNC && call != nullptr && call->op != 0;
+    event.linked = isLinked ? findOp_(static_cast<int32_t>(call->op)) : nullptr;
     if (called) {
       event.device = libkineto::processId();
       event.resource = event.threadId = it.thread;
     } else {
       place(event, record);
-      if (call != nullptr && call->annotation != 0) {
-        extend(event, call->annotation);
+      if (call != nullptr) {
+        extend(event, call->annotation.get());
       }
     }
     if (!called || worked_.contains(record.correlation)) { // An arrow from the call to its work.
@@ -156,14 +159,12 @@ class Writer {
         event.device = device;
         event.resource = stream;
         event.id = static_cast<int32_t>(number);
-        event.linked = annotation;
         events_.push_back(&event);
       }
     }
     const int64_t begin = events_.empty() ? 0 : events_.front()->startTime;
     for (const int device : devices_) {
-      const auto name = "openreg:" + std::to_string(device);
-      logger_.handleDeviceInfo({device, libkineto::kExceedMaxPid + device, name, name}, begin);
+      logger_.handleDeviceInfo(nameOfDevice(device), begin);
     }
     for (const auto& [device, stream] : streams_) {
       logger_.handleResourceInfo({stream, stream, device, "stream " + std::to_string(stream)}, begin);
@@ -198,12 +199,18 @@ class Writer {
   }
 
   /// A record_function is drawn on a stream from the first piece of its work there to the last.
-  void extend(const GenericTraceActivity& event, uint64_t annotation) {
+  void extend(const GenericTraceActivity& event, const Annotation* annotation) {
+    if (!isWanted(ActivityType::GPU_USER_ANNOTATION, wanted_)) {
+      return;
+    }
     const std::pair range(event.startTime, event.endTime);
-    auto& all = annotations_.try_emplace({event.device, event.resource, annotation}, range).first->second;
-    all = {std::min(all.first, range.first), std::max(all.second, range.second)};
+    for (; annotation != nullptr; annotation = annotation->outer.get()) {
+      auto& all = annotations_.try_emplace({event.device, event.resource, annotation->number}, range).first->second;
+      all = {std::min(all.first, range.first), std::max(all.second, range.second)};
+    }
   }
 
+  const ActivityTypes& wanted_;
   const FindOp& findOp_;
   libkineto::ActivityLogger& logger_;
   const int64_t shift_;
@@ -219,10 +226,15 @@ class Writer {
 
 } // namespace
 
-std::unique_ptr<libkineto::CpuTraceBuffer>
-writeTrace(const std::vector<Recorded>& recorded, const FindOp& findOp, libkineto::ActivityLogger& logger) {
-  Writer writer(recorded, findOp, logger);
-  for (const auto& it : recorded) {
+libkineto::DeviceInfo nameOfDevice(int device) {
+  const auto name = "openreg:" + std::to_string(device);
+  return {device, libkineto::kExceedMaxPid + device, name, name};
+}
+
+std::unique_ptr<libkineto::CpuTraceBuffer> writeTrace(
+    const Recorder& recorder, const ActivityTypes& wanted, const FindOp& findOp, libkineto::ActivityLogger& logger) {
+  Writer writer(recorder, wanted, findOp, logger);
+  for (const auto& it : recorder.recorded()) {
     writer.add(it);
   }
   return writer.finish();

@@ -93,6 +93,19 @@ orStream_t findStream(c10::DeviceIndex device, c10::StreamId id) noexcept {
   return id == inLife(number + 1, life) ? slot.handle.load(std::memory_order_relaxed) : nullptr;
 }
 
+c10::StreamId findNumber(c10::DeviceIndex device, orStream_t handle) noexcept {
+  for (int level = 0; level < kPriorities; ++level) {
+    for (int index = 0; index < kStreams; ++index) {
+      const auto& slot = pools[device][level].slots[index];
+      const auto life = slot.life.load(std::memory_order_acquire);
+      if (life != 0 && slot.handle.load(std::memory_order_relaxed) == handle) {
+        return inLife(makeId(level, index), life);
+      }
+    }
+  }
+  return -1;
+}
+
 bool isFromBeforeReset(c10::DeviceIndex device, c10::StreamId id) noexcept {
   return id > 0 && id < inLife(1, lifeOf(device));
 }
