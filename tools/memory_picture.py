@@ -3,8 +3,8 @@
     python tools/memory_picture.py                                  (make memory-picture)
 
 A small network is trained on the device while the history of its memory is recorded. Each block of the history is a
-parameter, a gradient or a state of the optimizer if such a tensor lay at its address when the step was over; all else
-is called an activation. Time is counted in actions of the allocator, as in PyTorch's own viewer.
+parameter, a gradient or a state of the optimizer if such a tensor has it when a step is over; all else is called an
+activation. (An address says nothing by itself: the allocator uses it again.) Time is counted in actions of the allocator, as in PyTorch's own viewer.
 """
 
 from pathlib import Path
@@ -15,11 +15,20 @@ import torch_openreg  # noqa: F401
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "docs" / "_static" / "training_memory.svg"
 COLOURS = {"parameters": "#4e79a7", "optimizer state": "#76b7b2", "gradients": "#f28e2c", "activations": "#e15759"}
-STEPS, WIDTH, HEIGHT, LEFT, BOTTOM = 2, 640, 260, 60, 60
+STEPS, WIDTH, HEIGHT, LEFT, BOTTOM = 2, 640, 260, 80, 60
 
 
-def train() -> tuple[list[dict], dict[int, str]]:
-    """Trains; returns the history of the device, and what lies at the addresses that are in use for long."""
+def kinds(optimizer: torch.optim.Optimizer) -> dict[int, str]:
+    """What lies at the addresses of tensors that outlive a step."""
+    found = {}
+    for parameter, state in optimizer.state.items():
+        found |= {parameter.data_ptr(): "parameters", parameter.grad.data_ptr(): "gradients"}
+        found |= {value.data_ptr(): "optimizer state" for value in state.values() if value.device.type == "openreg"}
+    return found
+
+
+def train() -> tuple[list[dict], list[tuple[int, dict[int, str]]]]:
+    """Trains; returns the history, and for the end of each step the entries so far and what lies where."""
     history = torch.openreg.memory
     torch.manual_seed(0)
     history._record_memory_history(context=None)
@@ -28,27 +37,31 @@ def train() -> tuple[list[dict], dict[int, str]]:
     optimizer = torch.optim.Adam(model.parameters())
     x = torch.randn(512, 256).to("openreg")
     target = torch.randint(0, 10, (512,)).to("openreg")
-    found = {parameter.data_ptr(): "parameters" for parameter in model.parameters()}
+    ends = []
     for _ in range(STEPS):
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), target).backward()
         optimizer.step()
-        torch.openreg.synchronize()
-    for parameter, state in optimizer.state.items():
-        found[parameter.grad.data_ptr()] = "gradients"
-        found |= {value.data_ptr(): "optimizer state" for value in state.values() if value.device.type == "openreg"}
+        ends.append((len(history._snapshot()["device_traces"][0]), kinds(optimizer)))
     entries = history._snapshot()["device_traces"][0]
     history._record_memory_history(None)
-    return entries, found
+    return entries, ends
 
 
-def bytes_by_kind(entries: list[dict], found: dict[int, str]) -> list[dict[str, int]]:
+def bytes_by_kind(entries: list[dict], ends: list[tuple[int, dict[int, str]]]) -> list[dict[str, int]]:
     """What is in use of each kind after each action."""
+    kind_of = {}  # by the entry that allocated the block
+    allocated: dict[int, int] = {}
+    for number, entry in enumerate(entries):
+        for found in (found for end, found in ends if end == number):
+            kind_of |= {allocated[address]: kind for address, kind in found.items()}
+        if entry["action"] == "alloc":
+            allocated[entry["addr"]] = number
     held: dict[int, tuple[str, int]] = {}
     rows = []
-    for entry in entries:
+    for number, entry in enumerate(entries):
         if entry["action"] == "alloc":
-            held[entry["addr"]] = (found.get(entry["addr"], "activations"), entry["size"])
+            held[entry["addr"]] = (kind_of.get(number, "activations"), entry["size"])
         elif entry["action"] == "free_completed":
             held.pop(entry["addr"])
         else:

@@ -165,8 +165,7 @@ const Binding memoryHistory([](py::module_& module) {
   module.def(
       "_record_memory_history", torch::wrap_pybind_function(recordMemoryHistoryFor), py::arg("enabled"),
       py::arg("stacks"), py::arg("native_frames"), py::arg("max_entries"), py::arg("forget"));
-  module.def(
-      "_attach_out_of_memory_observer", torch::wrap_pybind_function(attachPythonObserver), py::arg("observer"));
+  module.def("_attach_out_of_memory_observer", torch::wrap_pybind_function(attachPythonObserver), py::arg("observer"));
 });
 
 } // namespace

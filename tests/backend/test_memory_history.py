@@ -152,7 +152,7 @@ def test_an_argument_that_is_none_of_those_expected_is_named(arguments: dict[str
 
 
 def test_a_history_of_no_entries_is_refused() -> None:
-    with pytest.raises(ValueError, match="^_record_memory_history: argument 'max_entries' is 0; expected 1 or more$"):
+    with pytest.raises(ValueError, match=r"^_record_memory_history: argument 'max_entries' is 0; expected 1 or more$"):
         history._record_memory_history(max_entries=0)
 
 
@@ -312,7 +312,7 @@ def test_running_out_is_recorded_and_its_observers_are_called(program: ProgramFu
 
 
 def test_an_observer_must_be_a_function() -> None:
-    expected = "^_attach_out_of_memory_observer: argument 'observer' is of type int; expected a function$"
+    expected = r"^_attach_out_of_memory_observer: argument 'observer' is of type int; expected a function$"
     with pytest.raises(TypeError, match=expected):
         history._attach_out_of_memory_observer(1)
 
