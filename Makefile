@@ -89,6 +89,10 @@ book: $(STAMPS)/guide  ## The chapters as one PDF, to print or to read elsewhere
 recording: .venv/ready  ## The picture of red → green on the start page, from a new run
 	@$(PYTHON_HERE) tools/recording.py
 
+.PHONY: memory-picture
+memory-picture: $(STAMPS)/build  ## The picture of the memory of a training step, from a new run
+	@$(PYTHON_HERE) tools/memory_picture.py
+
 .PHONY: bench
 bench: $(STAMPS)/build  ## Measure, with the CPU beside it: a table, and build/bench.json
 	@$(PYTHON_HERE) bench/run.py

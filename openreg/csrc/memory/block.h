@@ -3,7 +3,14 @@
 
 #include <openreg.h>
 
+// LITERALINCLUDE START: BLOCK HISTORY
+#include <c10/core/CachingDeviceAllocator.h>
+
+// LITERALINCLUDE END: BLOCK HISTORY
 #include <cstddef>
+// LITERALINCLUDE START: BLOCK HISTORY
+#include <memory>
+// LITERALINCLUDE END: BLOCK HISTORY
 #include <vector>
 
 namespace openreg {
@@ -35,6 +42,11 @@ struct Block {
   bool sorted = false;   // In the pool's tree, hence ready to be joined with a neighbour.
   Block* next = nullptr; // In the pool's list of blocks of this size.
   std::vector<Use> uses; // What recordStream() was told.
+  // LITERALINCLUDE START: BLOCK HISTORY
+  /// What has happened to it last: ALLOC, FREE_REQUESTED or FREE_COMPLETED.
+  c10::CachingDeviceAllocator::TraceEntry::Action last = c10::CachingDeviceAllocator::TraceEntry::FREE_COMPLETED;
+  std::shared_ptr<c10::GatheredContext> origin; // Where in the program it was allocated, if that is recorded.
+  // LITERALINCLUDE END: BLOCK HISTORY
 
   /// A part of a segment can't go back to the driver; it has to wait for its neighbours.
   bool split() const { return before != nullptr || after != nullptr; }

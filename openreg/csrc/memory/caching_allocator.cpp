@@ -7,10 +7,12 @@
 #include "device/reset.h"
 #include "memory/allocator.h"
 #include "memory/lives.h"
+#include "memory/snapshot.h"
 #include "stream/handle.h"
 
 #include <c10/core/AllocatorConfig.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 
@@ -155,5 +157,22 @@ void emptyCache() {
     }
   }
 }
+
+// LITERALINCLUDE START: MEMORY SNAPSHOT
+void recordMemoryHistory(const HistorySettings& settings, bool forget) {
+  setHistory(settings);
+  if (used && !inBadFork() && (forget || !settings.enabled)) {
+    std::ranges::for_each(devices(), [](MemoryLives& device) { device.now().clearHistory(); });
+  }
+}
+
+MemorySnapshot memorySnapshot() {
+  MemorySnapshot all;
+  for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
+    memoryOf(device).snapshot(all);
+  }
+  return all;
+}
+// LITERALINCLUDE END: MEMORY SNAPSHOT
 
 } // namespace openreg

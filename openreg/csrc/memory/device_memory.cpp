@@ -32,6 +32,9 @@ DeviceMemory::DeviceMemory(c10::DeviceIndex device)
 
 // LITERALINCLUDE START: ALLOCATE BLOCK
 Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
+  // LITERALINCLUDE START: NOTED
+  const Origin origin(RecordContext::STATE);
+  // LITERALINCLUDE END: NOTED
   const auto size = roundSize(requested);
   std::unique_lock lock(mutex_);
   reusePassed(pending_);
@@ -49,6 +52,9 @@ Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
     stats_.num_ooms += 1;
     const auto why = shortage(requested);
     lock.unlock();
+    // LITERALINCLUDE START: NOTED
+    noteShortage(why, stream);
+    // LITERALINCLUDE END: NOTED
     throwOutOfMemory(why);
   }
   if (error != orSuccess) {
@@ -58,6 +64,9 @@ Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
   block->requested = requested;
   countAllocated(stats_, *block, kMore);
   countActive(stats_, *block, kMore);
+  // LITERALINCLUDE START: NOTED
+  note(*block, TraceEntry::ALLOC);
+  // LITERALINCLUDE END: NOTED
   lock.unlock();
   poison(*block);
   report(block->data, static_cast<int64_t>(block->size));
@@ -92,6 +101,9 @@ orError_t DeviceMemory::grow(Pool& pool, size_t segment, size_t size, Block*& bl
   void* data = nullptr;
   const auto error = orMalloc(&data, segment);
   if (error == orSuccess) {
+    // LITERALINCLUDE START: NOTED
+    noteSegment(TraceEntry::SEGMENT_ALLOC, data, segment, pool.stream);
+    // LITERALINCLUDE END: NOTED
     block = pool.takeFrom(static_cast<char*>(data), segment, size);
   } else if (error == orErrorMemoryAllocation) {
     (void)orGetLastError(); // not an error yet: the caller makes room
@@ -107,6 +119,9 @@ Pool& DeviceMemory::pool(orStream_t stream, bool small) {
 // LITERALINCLUDE START: FREE BLOCK
 // poison() asks settings that were read, and may have thrown, when the block was made.
 void DeviceMemory::free(Block* block) noexcept { // NOLINT(bugprone-exception-escape)
+  // LITERALINCLUDE START: NOTED
+  const Origin origin(RecordContext::ALL);
+  // LITERALINCLUDE END: NOTED
   report(block->data, -static_cast<int64_t>(block->size));
   // The events are there, recordStream() has made them. A device that refuses to record has failed: it does no more
   // work, so that there is nothing to wait for.
@@ -120,6 +135,9 @@ void DeviceMemory::free(Block* block) noexcept { // NOLINT(bugprone-exception-es
   }
   const std::lock_guard lock(mutex_);
   countAllocated(stats_, *block, kLess);
+  // LITERALINCLUDE START: NOTED
+  note(*block, TraceEntry::FREE_REQUESTED);
+  // LITERALINCLUDE END: NOTED
   if (inUse) {
     pending_.add(block);
   } else {
@@ -129,6 +147,9 @@ void DeviceMemory::free(Block* block) noexcept { // NOLINT(bugprone-exception-es
 
 void DeviceMemory::reuse(Block* block) {
   countActive(stats_, *block, kLess);
+  // LITERALINCLUDE START: NOTED
+  note(*block, TraceEntry::FREE_COMPLETED);
+  // LITERALINCLUDE END: NOTED
   block->pool->put(block);
 }
 
@@ -161,6 +182,9 @@ void DeviceMemory::recordStream(Block* block, orStream_t stream, c10::DeviceInde
 
 // LITERALINCLUDE START: GIVE BACK
 void DeviceMemory::emptyCache() {
+  // LITERALINCLUDE START: NOTED
+  const Origin origin(RecordContext::ALL);
+  // LITERALINCLUDE END: NOTED
   bool released = false;
   auto error = orSuccess;
   {
@@ -189,6 +213,11 @@ orError_t DeviceMemory::release(bool& released, std::unique_lock<std::mutex>& lo
     return orSuccess;
   }
   released = true;
+  // LITERALINCLUDE START: NOTED
+  for (const auto* segment : segments) { // before the driver has them, and can give them to another thread
+    noteSegment(TraceEntry::SEGMENT_FREE, segment->data, segment->size, segment->pool->stream);
+  }
+  // LITERALINCLUDE END: NOTED
   lock.unlock();
   // Nobody else knows these segments now. A thread that finds no memory meanwhile waits for release_ before it gives
   // up.
@@ -213,6 +242,9 @@ bool DeviceMemory::clear() {
   }
   pools_.clear(); // their streams are gone
   stats_ = {};
+  // LITERALINCLUDE START: NOTED
+  history_.clear();
+  // LITERALINCLUDE END: NOTED
   return true;
 }
 // LITERALINCLUDE END: CLEAR MEMORY

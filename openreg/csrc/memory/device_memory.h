@@ -1,9 +1,11 @@
 // The memory of one device: its pools, and the locks around them.
 #pragma once
 
+#include "memory/history.h"
 #include "memory/out_of_memory.h"
 #include "memory/pending.h"
 #include "memory/pool.h"
+#include "memory/snapshot.h"
 
 #include <map>
 #include <mutex>
@@ -61,6 +63,12 @@ class DeviceMemory {
   void resetAccumulatedStats();
   void resetPeakStats();
 
+  // LITERALINCLUDE START: DEVICE MEMORY HISTORY
+  /** @brief Adds the history and the segments of this memory. The history will say that it was asked. */
+  void snapshot(MemorySnapshot& all);
+  void clearHistory();
+  // LITERALINCLUDE END: DEVICE MEMORY HISTORY
+
  private:
   Pool& pool(orStream_t stream, bool small);
   size_t limit() const { return static_cast<size_t>(fraction_ * static_cast<double>(total_)); }
@@ -71,6 +79,11 @@ class DeviceMemory {
   void reusePassed(Pending& pending);
   void report(const void* data, int64_t change) const;
   Shortage shortage(size_t asked) const;
+  // LITERALINCLUDE START: DEVICE MEMORY HISTORY
+  void note(Block& block, TraceEntry::Action action);
+  void noteSegment(TraceEntry::Action action, const void* data, size_t size, orStream_t stream);
+  void noteShortage(const Shortage& shortage, orStream_t stream);
+  // LITERALINCLUDE END: DEVICE MEMORY HISTORY
 
   const c10::DeviceIndex device_;
   const size_t total_;
@@ -80,6 +93,9 @@ class DeviceMemory {
   std::map<std::pair<orStream_t, bool>, Pool> pools_; // by stream, and whether small
   Pending pending_;
   double fraction_ = 1;
+  // LITERALINCLUDE START: DEVICE MEMORY HISTORY
+  History history_;
+  // LITERALINCLUDE END: DEVICE MEMORY HISTORY
 };
 // LITERALINCLUDE END: DEVICE MEMORY
 

@@ -2,9 +2,11 @@
 #include "memory/pool.h"
 
 #include "memory/config.h"
+#include "memory/history.h"
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 namespace openreg {
 
@@ -55,6 +57,9 @@ void Pool::cut(Block* block, size_t size) {
 Block* Pool::takeFrom(char* segment, size_t segmentSize, size_t size) {
   auto* block = new Block(this, small, segment, segmentSize);
   countSegment(stats_, *block, kMore);
+  // LITERALINCLUDE START: POOL SEGMENTS FUNCTIONS
+  segments_.emplace(block, Origin::here());
+  // LITERALINCLUDE END: POOL SEGMENTS FUNCTIONS
   cut(block, size);
   return block;
 }
@@ -70,26 +75,26 @@ void Pool::put(Block* block) {
   }
 }
 
+// The first block of a segment stays as long as the segment does.
+void Pool::swallowAfter(Block* block) {
+  const std::unique_ptr<Block> after(block->after);
+  block->size += after->size;
+  block->after = after->after;
+  if (block->after != nullptr) {
+    block->after->before = block;
+  }
+}
+
 void Pool::join(Block* block) {
   // Two sorted blocks never lie side by side: they would have been joined.
   if (auto* before = block->before; before != nullptr && before->sorted) {
     remove(before);
-    block->data = before->data;
-    block->size += before->size;
-    block->before = before->before;
-    if (block->before != nullptr) {
-      block->before->after = block;
-    }
-    delete before;
+    swallowAfter(before);
+    block = before;
   }
   if (auto* after = block->after; after != nullptr && after->sorted) {
     remove(after);
-    block->size += after->size;
-    block->after = after->after;
-    if (block->after != nullptr) {
-      block->after->before = block;
-    }
-    delete after;
+    swallowAfter(block);
   }
   insert(block);
 }
@@ -113,6 +118,9 @@ std::vector<Block*> Pool::takeSegments() {
   for (auto* segment : segments) {
     remove(segment);
     countSegment(stats_, *segment, kLess);
+    // LITERALINCLUDE START: POOL SEGMENTS FUNCTIONS
+    segments_.erase(segment);
+    // LITERALINCLUDE END: POOL SEGMENTS FUNCTIONS
   }
   return segments;
 }

@@ -4,6 +4,9 @@
 #include "memory/block.h"
 #include "memory/statistics.h"
 
+// LITERALINCLUDE START: POOL SEGMENTS
+#include <map>
+// LITERALINCLUDE END: POOL SEGMENTS
 #include <set>
 #include <utility>
 
@@ -37,6 +40,11 @@ class Pool {
   /** @brief Size of the largest block. */
   size_t largest() const { return sorted_.empty() ? 0 : (*sorted_.rbegin())->size; }
 
+  // LITERALINCLUDE START: POOL SEGMENTS
+  /** @brief The first block of each of its segments, and where in the program the segment was asked for, if known. */
+  const std::map<const Block*, std::shared_ptr<c10::GatheredContext>>& segments() const { return segments_; }
+
+  // LITERALINCLUDE END: POOL SEGMENTS
   DeviceMemory& memory; // NOLINT(cppcoreguidelines-avoid-const-or-ref-data-members): it never moves
   const orStream_t stream;
   const bool small;
@@ -51,6 +59,7 @@ class Pool {
   void cut(Block* block, size_t size);
   void insert(Block* block);
   void remove(Block* block);
+  static void swallowAfter(Block* block);
   void join(Block* block);
   void joinAll();
 
@@ -58,6 +67,9 @@ class Pool {
   std::set<Block*, BySize> sorted_;
   std::vector<Block*> lists_; // by size, in units of the smallest
   size_t listed_ = 0;
+  // LITERALINCLUDE START: POOL SEGMENTS
+  std::map<const Block*, std::shared_ptr<c10::GatheredContext>> segments_;
+  // LITERALINCLUDE END: POOL SEGMENTS
 };
 // LITERALINCLUDE END: POOL
 

@@ -8,6 +8,7 @@ from .dlpack import *
 from .fallback import *
 from .launch import *
 from .memory import *
+from .memory_history import *
 from .multiprocessing import *
 from .operators import *
 from .pinned import *

@@ -10,6 +10,10 @@ import torch
 from torch_openreg import _C
 
 from .device import _device_index
+from .memory_history import _attach_out_of_memory_observer as _attach_out_of_memory_observer
+from .memory_history import _dump_snapshot as _dump_snapshot
+from .memory_history import _record_memory_history as _record_memory_history
+from .memory_history import _snapshot as _snapshot
 
 __all__ = [
     "empty_cache",
