@@ -4,7 +4,8 @@
 
 A small network is trained on the device while the history of its memory is recorded. Each block of the history is a
 parameter, a gradient or a state of the optimizer if such a tensor has it when a step is over; all else is called an
-activation. (An address says nothing by itself: the allocator uses it again.) Time is counted in actions of the allocator, as in PyTorch's own viewer.
+activation. (An address says nothing by itself: the allocator uses it again.) Time is counted in actions of the
+allocator, as in PyTorch's own viewer.
 """
 
 from pathlib import Path
@@ -92,9 +93,13 @@ def picture(rows: list[dict[str, int]]) -> str:
         parts.append(f'  <rect x="{x}" y="{y - 11}" width="12" height="12" fill="{colour}"/>')
         parts.append(f'  <text x="{x + 18}" y="{y}">{kind}</text>')
     size = f'width="{WIDTH + LEFT + 10}" height="{HEIGHT + BOTTOM}" viewBox="0 0 {WIDTH + LEFT + 10} {HEIGHT + BOTTOM}"'
-    style = "  <style>text { font: 13px sans-serif; fill: #888; }</style>"
+    group = (
+        '  <g font-family="sans-serif" font-size="13" fill="#888">'  # A style would reach the page's other pictures.
+    )
     title = "  <title>Memory of a device in two training steps, by what it is for</title>"
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">', title, style, *parts, "</svg>\n"])
+    return "\n".join(
+        [f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">', title, group, *parts, "  </g>\n</svg>\n"]
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ namespace {
 
 namespace py = pybind11;
 
-// LITERALINCLUDE START: FRAMES OF CONTEXTS
 /// Gives each dictionary the frames of its context. A stack that many share is looked up once, and shared again.
 class Frames {
  public:
@@ -51,7 +50,6 @@ class Frames {
  private:
   std::map<torch::CapturedTraceback*, std::vector<py::dict>> owners_;
 };
-// LITERALINCLUDE END: FRAMES OF CONTEXTS
 
 const char* name(TraceEntry::Action action) {
   switch (action) {
@@ -74,7 +72,6 @@ const char* name(TraceEntry::Action action) {
   }
 }
 
-// LITERALINCLUDE START: SNAPSHOT DICT
 py::dict blockDict(const c10::CachingDeviceAllocator::BlockInfo& info, size_t address, Frames& frames) {
   py::dict block;
   block["address"] = address;
@@ -138,13 +135,11 @@ py::dict memorySnapshotDict() {
   frames.lookUp();
   return py::dict(py::arg("segments") = segments, py::arg("device_traces") = traces);
 }
-// LITERALINCLUDE END: SNAPSHOT DICT
 
 void recordMemoryHistoryFor(bool enabled, int stacks, bool nativeFrames, size_t maxEntries, bool forget) {
   recordMemoryHistory({enabled, static_cast<RecordContext>(stacks), nativeFrames, maxEntries}, forget);
 }
 
-// LITERALINCLUDE START: PYTHON OBSERVER
 // The function is kept for ever, as the observer is. Its exception must not take the place of OutOfMemoryError.
 void attachPythonObserver(py::function function) {
   auto* const kept = function.release().ptr();
@@ -158,7 +153,6 @@ void attachPythonObserver(py::function function) {
     }
   });
 }
-// LITERALINCLUDE END: PYTHON OBSERVER
 
 const Binding memoryHistory([](py::module_& module) {
   module.def("_memory_snapshot", torch::wrap_pybind_function(memorySnapshotDict));

@@ -9,7 +9,6 @@
 
 namespace openreg {
 
-// LITERALINCLUDE START: OBSERVERS
 /// Gets the device, what was asked for, what this process may reserve, and what the driver has free: bytes.
 using OutOfMemoryObserver = std::function<void(c10::DeviceIndex device, size_t asked, size_t limit, size_t free)>;
 
@@ -22,6 +21,5 @@ C10_EXPORT void attachOutOfMemoryObserver(OutOfMemoryObserver observer);
 
 /** @brief Calls them in the order in which they came. Hold no lock: they may take Python's GIL, and allocate. */
 void callOutOfMemoryObservers(const Shortage& shortage, size_t free);
-// LITERALINCLUDE END: OBSERVERS
 
 } // namespace openreg

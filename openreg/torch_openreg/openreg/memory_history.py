@@ -63,7 +63,6 @@ atexit.register(_C._record_memory_history, False, 0, False, 0, False)
 # LITERALINCLUDE END: RECORD MEMORY HISTORY
 
 
-# LITERALINCLUDE START: MEMORY SNAPSHOT DICT
 def memory_snapshot() -> list[dict[str, Any]]:
     """The segments of all devices, each with its blocks, as :func:`torch.cuda.memory_snapshot` has them."""
     return _snapshot()["segments"]
@@ -88,9 +87,6 @@ def _dump_snapshot(filename: str | os.PathLike[str] = "dump_snapshot.pickle") ->
     taken = _snapshot()
     with open(filename, "wb") as file:
         pickle.dump(taken, file)
-
-
-# LITERALINCLUDE END: MEMORY SNAPSHOT DICT
 
 
 def _attach_out_of_memory_observer(observer: Callable[[int, int, int, int], object]) -> None:
