@@ -37,6 +37,7 @@ nitpick_ignore_regex = [
     (r"cpp:identifier", r"(u?int(8|16|32|64)_t|size_t|va_list)"),  # the C library
     (r"cpp:.*", r"(std|c10|at|torch|libkineto|pybind11)(::.*)?"),  # the C++ library, PyTorch, pybind11
     (r"cpp:identifier", r"kernels(::.*)?"),  # plain data that travels to device code: openreg/kernels
+    (r"cpp:identifier", r"(RecordContext|TraceEntry)(::.*)?"),  # PyTorch's, by a shorter name
     (r"cpp:identifier", r"openreg"),  # the namespace: its members have entries, it has none
     (r"cpp:identifier", r"(orStream|orEvent|orModule|orKernel|orSubscriber)"),  # opaque on purpose: never defined
     (r"py:.*", r"(torch\.(?!openreg)|collections\.|contextlib\.|types\.|typing\.).*"),  # PyTorch and the Python library
