@@ -4,7 +4,8 @@
 
 A small network is trained on the device while the history of its memory is recorded. Each block of the history is a
 parameter, a gradient or a state of the optimizer if such a tensor has it when a step is over; all else is called an
-activation. (An address says nothing by itself: the allocator uses it again.) Time is counted in actions of the allocator, as in PyTorch's own viewer.
+activation. (An address says nothing by itself: the allocator uses it again.) Time is counted in actions of the
+allocator, as in PyTorch's own viewer.
 """
 
 from pathlib import Path
