@@ -27,11 +27,13 @@ class Frames {
 
   void lookUp() const {
     std::vector<torch::CapturedTraceback*> contexts;
+    contexts.reserve(owners_.size());
     for (const auto& [context, owners] : owners_) {
       contexts.push_back(context);
     }
     const auto found = torch::symbolize(contexts);
     std::vector<py::dict> frames;
+    frames.reserve(found.all_frames.size());
     for (const auto& frame : found.all_frames) {
       frames.emplace_back(
           py::arg("name") = frame.funcname, py::arg("filename") = frame.filename, py::arg("line") = frame.lineno);
