@@ -248,6 +248,16 @@ def test_an_operators_time_is_the_sum_of_its_kernels_and_the_table_has_columns_o
         profiler.key_averages().table(sort_by="self_openreg_time_total")  # PyTorch knows the names of CUDA and XPU
 
 
+def test_calls_outside_of_operators_have_no_kernels() -> None:
+    x = ready("openreg:0")
+    with profiled() as profiler:
+        for _ in range(300):
+            torch.openreg.default_stream(0).record_event()
+            x + x
+    assert {it.name for it in profiler.events() if it.kernels} == {"aten::add"}
+    assert sum(len(it.kernels) for it in profiler.events()) == 300
+
+
 def test_time_stands_at_the_innermost_operator(device: str) -> None:
     x = ready(device)
     with profiled() as profiler:

@@ -121,8 +121,6 @@ class Writer {
       return;
     }
     auto& event = make(type, nameOf(record), record.startNs, record.endNs);
-    // Of a type that it doesn't know, Kineto writes the number as if it were an operator's.
-    event.id = type != ActivityType::CUDA_SYNC ? static_cast<int32_t>(record.correlation) : 0;
     event.addMetadata("correlation", record.correlation);
     if (record.bytes != 0) {
       event.addMetadata("bytes", record.bytes);
@@ -132,6 +130,8 @@ class Writer {
     // What is linked is time that the operator takes on the device. To wait takes none.
     const bool isLinked = type != ActivityType::CUDA_SYNC && call != nullptr && call->op != 0;
     event.linked = isLinked ? findOp_(static_cast<int32_t>(call->op)) : nullptr;
+    // PyTorch takes the number of an event without a link for an operator's, and gives it that operator's kernels, too.
+    event.id = event.linked != nullptr ? static_cast<int32_t>(record.correlation) : 0;
     if (called) {
       event.device = libkineto::processId();
       event.resource = event.threadId = it.thread;
