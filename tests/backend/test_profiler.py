@@ -188,6 +188,17 @@ def test_a_stream_that_stands_is_in_the_trace_and_is_no_operators_time(gate: Gat
     assert row.device_time_total == pytest.approx(kernel["dur"], abs=0.01)
 
 
+def test_a_copy_between_devices_does_not_count_what_it_waits_for(gate: GateFunction) -> None:
+    x, y = ready("openreg:0"), ready("openreg:1")
+    with profiled() as profiler:
+        closed = gate(1)
+        x.copy_(y)
+        closed.open()
+    counted = {kernel.name for it in profiler.events() for kernel in it.kernels}
+    assert counted == {"Memcpy PtoP (Device -> Device)"}
+    assert any(it.name == "wait" for it in profiler.events())
+
+
 def test_annotations_are_drawn_on_the_devices_tracks_one_inside_the_other(device: str, tmp_path: Path) -> None:
     x, side = ready(device), torch.Stream(device)
     with profiled() as profiler, record_function("outer"):
@@ -329,10 +340,15 @@ def test_events_of_the_profiler_without_kineto_stand_on_the_stream(gate: GateFun
 # ------------------------------------------------------------------------------------------------------- from when on
 
 
-def test_nothing_of_the_device_is_recorded_unless_it_is_asked_for(tmp_path: Path) -> None:
+def test_nothing_of_the_device_is_recorded_nor_waited_for_unless_it_is_asked_for(
+    gate: GateFunction, tmp_path: Path
+) -> None:
     x = ready("openreg:0")
+    closed = gate(0)
     with profile(activities=[CPU]) as profiler:
         x + x
+    assert closed.waiting == 1
+    closed.open()
     events = trace_of(profiler, tmp_path)
     assert of(events, "cpu_op", name="aten::add")
     assert not of(events, *WORK, "privateuse1_runtime", "gpu_user_annotation")
@@ -485,7 +501,7 @@ except torch.AcceleratorError as error:
     print(error)
 torch.openreg.reset_device(0)
 profiler.stop()
-print(places(of(trace_of(profiler, folder), "kernel")))
+print("before:", places(of(trace_of(profiler, folder), "kernel")))
 with profiled() as profiler:
     x = torch.ones(3, device="openreg:0") + 1
 print(x.tolist(), places(of(trace_of(profiler, folder), "kernel", name="add")))
@@ -494,7 +510,7 @@ print(x.tolist(), places(of(trace_of(profiler, folder), "kernel", name="add")))
         OPENREG_DRIVER=driver,
     )
     assert "openreg: orDeviceSynchronize: device 0 was lost" in said
-    assert "[('add.float', 0, 0)]\n" in said
+    assert "before: [('add.float', 0, 0)]\n" in said
     assert "[2.0, 2.0, 2.0] [('add.float', 0, 0)]\n" in said
 
 
