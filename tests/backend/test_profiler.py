@@ -1,7 +1,8 @@
-"""torch.profiler: what of the device is in a trace, whose it is, how long it took, and profiles that end in other ways."""
+"""torch.profiler: what of the device is in a trace, whose it is, how long it took, and other ways of ending."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import threading
@@ -16,7 +17,7 @@ from torch.profiler import ProfilerActivity, profile, record_function, schedule,
 
 from .conftest import GateFunction, ProgramFunction
 from .simulator import sim
-from .test_missing_entries import toy as toy  # noqa: PLC0414
+from .test_missing_entries import toy as toy
 
 CPU, DEVICE = ProfilerActivity.CPU, ProfilerActivity.PrivateUse1
 WORK = ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync")
@@ -305,7 +306,7 @@ def test_the_order_of_time_holds(device: str, tmp_path: Path) -> None:
     for stream in (0, side.stream_id):
         mine = [it for it in kernels if it["tid"] == stream]
         assert mine and [it["args"]["correlation"] for it in mine] == sorted(it["args"]["correlation"] for it in mine)
-        for before, after in zip(mine, mine[1:], strict=False):
+        for before, after in itertools.pairwise(mine):
             assert before["ts"] + before["dur"] <= after["ts"] + 0.01
     for it in kernels:
         assert window["ts"] - 1000 <= calls[it["args"]["correlation"]]["ts"] <= it["ts"] + 0.01
@@ -344,6 +345,8 @@ def test_nothing_of_the_device_is_recorded_nor_waited_for_unless_it_is_asked_for
     gate: GateFunction, tmp_path: Path
 ) -> None:
     x = ready("openreg:0")
+    with profiled():
+        x + x
     closed = gate(0)
     with profile(activities=[CPU]) as profiler:
         x + x
@@ -602,8 +605,12 @@ print(places(of(trace_of(profiler, folder), "kernel")))
 
 def test_a_profile_that_an_exception_ends_is_complete(tmp_path: Path) -> None:
     x = ready("openreg:0")
-    profiler = profiled()
-    with pytest.raises(KeyError), profiler:
+
+    def fail() -> None:
         x + x
         raise KeyError("mine")
+
+    profiler = profiled()
+    with pytest.raises(KeyError), profiler:
+        fail()
     assert places(of(trace_of(profiler, tmp_path), "kernel")) == [("add.float", 0, 0)]
