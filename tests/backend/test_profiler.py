@@ -1,4 +1,4 @@
-"""torch.profiler: what of the device is in a trace, whose it is, how long it took, and how profiles end."""
+"""torch.profiler: what of the device is in a trace, whose it is, how long it took, and other ways of ending."""
 
 from __future__ import annotations
 
@@ -189,6 +189,17 @@ def test_a_stream_that_stands_is_in_the_trace_and_is_no_operators_time(gate: Gat
     assert row.device_time_total == pytest.approx(kernel["dur"], abs=0.01)
 
 
+def test_a_copy_between_devices_does_not_count_what_it_waits_for(gate: GateFunction) -> None:
+    x, y = ready("openreg:0"), ready("openreg:1")
+    with profiled() as profiler:
+        closed = gate(1)
+        x.copy_(y)
+        closed.open()
+    counted = {kernel.name for it in profiler.events() for kernel in it.kernels}
+    assert counted == {"Memcpy PtoP (Device -> Device)"}
+    assert any(it.name == "wait" for it in profiler.events())
+
+
 def test_annotations_are_drawn_on_the_devices_tracks_one_inside_the_other(device: str, tmp_path: Path) -> None:
     x, side = ready(device), torch.Stream(device)
     with profiled() as profiler, record_function("outer"):
@@ -247,6 +258,16 @@ def test_an_operators_time_is_the_sum_of_its_kernels_and_the_table_has_columns_o
         assert words in table
     with pytest.raises(AttributeError, match="no attribute 'self_openreg_time_total'"):
         profiler.key_averages().table(sort_by="self_openreg_time_total")  # PyTorch knows the names of CUDA and XPU
+
+
+def test_calls_outside_of_operators_have_no_kernels() -> None:
+    x = ready("openreg:0")
+    with profiled() as profiler:
+        for _ in range(300):
+            torch.openreg.default_stream(0).record_event()
+            x + x
+    assert {it.name for it in profiler.events() if it.kernels} == {"aten::add"}
+    assert sum(len(it.kernels) for it in profiler.events()) == 300
 
 
 def test_time_stands_at_the_innermost_operator(device: str) -> None:
@@ -320,10 +341,17 @@ def test_events_of_the_profiler_without_kineto_stand_on_the_stream(gate: GateFun
 # ------------------------------------------------------------------------------------------------------- from when on
 
 
-def test_nothing_of_the_device_is_recorded_unless_it_is_asked_for(tmp_path: Path) -> None:
+def test_nothing_of_the_device_is_recorded_nor_waited_for_unless_it_is_asked_for(
+    gate: GateFunction, tmp_path: Path
+) -> None:
     x = ready("openreg:0")
+    with profiled():
+        x + x
+    closed = gate(0)
     with profile(activities=[CPU]) as profiler:
         x + x
+    assert closed.waiting == 1
+    closed.open()
     events = trace_of(profiler, tmp_path)
     assert of(events, "cpu_op", name="aten::add")
     assert not of(events, *WORK, "privateuse1_runtime", "gpu_user_annotation")
@@ -476,7 +504,7 @@ except torch.AcceleratorError as error:
     print(error)
 torch.openreg.reset_device(0)
 profiler.stop()
-print(places(of(trace_of(profiler, folder), "kernel")))
+print("before:", places(of(trace_of(profiler, folder), "kernel")))
 with profiled() as profiler:
     x = torch.ones(3, device="openreg:0") + 1
 print(x.tolist(), places(of(trace_of(profiler, folder), "kernel", name="add")))
@@ -485,7 +513,7 @@ print(x.tolist(), places(of(trace_of(profiler, folder), "kernel", name="add")))
         OPENREG_DRIVER=driver,
     )
     assert "openreg: orDeviceSynchronize: device 0 was lost" in said
-    assert "[('add.float', 0, 0)]\n" in said
+    assert "before: [('add.float', 0, 0)]\n" in said
     assert "[2.0, 2.0, 2.0] [('add.float', 0, 0)]\n" in said
 
 
@@ -577,13 +605,12 @@ print(places(of(trace_of(profiler, folder), "kernel")))
 
 def test_a_profile_that_an_exception_ends_is_complete(tmp_path: Path) -> None:
     x = ready("openreg:0")
-    profiler = profiled()
 
     def fail() -> None:
-        with profiler:
-            x + x
-            raise KeyError("mine")
+        x + x
+        raise KeyError("mine")
 
-    with pytest.raises(KeyError):
+    profiler = profiled()
+    with pytest.raises(KeyError), profiler:
         fail()
     assert places(of(trace_of(profiler, tmp_path), "kernel")) == [("add.float", 0, 0)]

@@ -130,7 +130,7 @@ class Writer {
     // What is linked is time that the operator takes on the device. To wait takes none.
     const bool isLinked = type != ActivityType::CUDA_SYNC && call != nullptr && call->op != 0;
     event.linked = isLinked ? findOp_(static_cast<int32_t>(call->op)) : nullptr;
-    // PyTorch takes the number of what is linked to no operator for an operator's number, and one may have the same.
+    // PyTorch takes the number of an event without a link for an operator's, and gives it that operator's kernels, too.
     event.id = event.linked != nullptr ? static_cast<int32_t>(record.correlation) : 0;
     if (called) {
       event.device = libkineto::processId();
