@@ -3,6 +3,7 @@
 #include "stream/event.h"
 #include "stream/handle.h"
 
+#include <c10/core/DeviceGuard.h>
 #include <c10/util/ApproximateClock.h>
 #include <torch/csrc/profiler/stubs/base.h>
 
@@ -47,12 +48,10 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
   }
 
   void onEachDevice(std::function<void(int)> op) const override {
-    const auto before = currentDevice();
     for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
-      setDevice(device);
+      const c10::DeviceGuard guard({kDeviceType, device}); // PyTorch's function may throw
       op(device);
     }
-    setDevice(before);
   }
 
   void synchronize() const override { openreg::synchronize(currentDevice()); }
