@@ -89,6 +89,10 @@ book: $(STAMPS)/guide  ## The chapters as one PDF, to print or to read elsewhere
 recording: .venv/ready  ## The picture of red → green on the start page, from a new run
 	@$(PYTHON_HERE) tools/recording.py
 
+.PHONY: traces
+traces: $(STAMPS)/build  ## The pictures of the slow training loop and of the mended one, from new runs
+	@$(PYTHON_HERE) tools/trace_picture.py
+
 .PHONY: memory-picture
 memory-picture: $(STAMPS)/build  ## The picture of the memory of a training step, from a new run
 	@$(PYTHON_HERE) tools/memory_picture.py
