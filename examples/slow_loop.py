@@ -79,7 +79,6 @@ class Training:
 
     # LITERALINCLUDE END: MENDED STEP
 
-    # LITERALINCLUDE START: PROFILED TRAINING
     def run(self) -> profile:
         """Trains, and records the first steps of the second epoch: by then every kernel and every buffer is there."""
         activities = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
@@ -94,10 +93,7 @@ class Training:
                 self.loss = 0.0
         return profiler
 
-    # LITERALINCLUDE END: PROFILED TRAINING
 
-
-# LITERALINCLUDE START: WHAT A PROFILE SAYS
 class Report(NamedTuple):
     """What the recorded steps did, from the events of a profile."""
 
@@ -142,9 +138,6 @@ def report(events: list[FunctionEvent]) -> Report:
         waiting=sum(event.time_range.elapsed_us() for event in waits) / (end - begin),
         busy=sum(event.time_range.elapsed_us() for event in work) / (last - first),
     )
-
-
-# LITERALINCLUDE END: WHAT A PROFILE SAYS
 
 
 def share(part: float) -> str:

@@ -75,7 +75,7 @@ def picture(spans: list[Span], longest: float) -> str:
             x, width = LEFT + it.start * scale, max((it.end - it.start) * scale, 1)
             shape = f'x="{x:.1f}" y="{top}" width="{width:.1f}" height="{BOX}"'
             box = f'<rect {shape} fill="white" stroke="black" stroke-width="0.5"/>'
-            if it.waits and width > 7 * len(it.name):
+            if it.waits and width > 8 * len(it.name) + 4:
                 box += f'<text x="{x + width / 2:.1f}" y="{base}" text-anchor="middle">{escape(it.name)}</text>'
             parts.append(f'<g class="{"hot" if it.waits else tint}">{box}</g>')
     axis = 8 + len(ROWS) * ROW
