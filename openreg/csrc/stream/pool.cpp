@@ -93,6 +93,7 @@ orStream_t findStream(c10::DeviceIndex device, c10::StreamId id) noexcept {
   return id == inLife(number + 1, life) ? slot.handle.load(std::memory_order_relaxed) : nullptr;
 }
 
+// LITERALINCLUDE START: FIND NUMBER
 c10::StreamId findNumber(c10::DeviceIndex device, orStream_t handle) noexcept {
   for (int level = 0; level < kPriorities; ++level) {
     for (int index = 0; index < kStreams; ++index) {
@@ -106,6 +107,7 @@ c10::StreamId findNumber(c10::DeviceIndex device, orStream_t handle) noexcept {
   return -1;
 }
 
+// LITERALINCLUDE END: FIND NUMBER
 bool isFromBeforeReset(c10::DeviceIndex device, c10::StreamId id) noexcept {
   return id > 0 && id < inLife(1, lifeOf(device));
 }

@@ -26,9 +26,11 @@ c10::Stream nextStream(c10::DeviceIndex device, int priority);
  */
 orStream_t findStream(c10::DeviceIndex device, c10::StreamId id) noexcept;
 
+// LITERALINCLUDE START: FIND NUMBER DECLARED
 /** @brief The other way round, as for a trace: the number of the driver's handle; -1 for one that isn't of the pool. */
 c10::StreamId findNumber(c10::DeviceIndex device, orStream_t handle) noexcept;
 
+// LITERALINCLUDE END: FIND NUMBER DECLARED
 /** @brief Whether nextStream() may have returned this number before the device was reset. */
 bool isFromBeforeReset(c10::DeviceIndex device, c10::StreamId id) noexcept;
 // LITERALINCLUDE END: STREAM POOL
