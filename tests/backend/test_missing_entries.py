@@ -19,7 +19,7 @@ NEED_DEVICES = [
     "torch.empty(2, device='openreg')",
     "torch.zeros(2).to('openreg')",
     "torch.openreg.init()",
-    "torch.openreg.synchronize()",
+    "torch.openreg.synchronize(0)",
     "torch.openreg.current_device()",
     "torch.openreg.set_device(0)",
     "torch.openreg.get_device_properties(0)",

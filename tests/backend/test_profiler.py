@@ -614,3 +614,18 @@ def test_a_profile_that_an_exception_ends_is_complete(tmp_path: Path) -> None:
     with pytest.raises(KeyError), profiler:
         fail()
     assert places(of(trace_of(profiler, tmp_path), "kernel")) == [("add.float", 0, 0)]
+
+
+@pytest.mark.parametrize("without", [{"OPENREG_SIM": "devices=0"}, {"OPENREG_DRIVER": "nonesuch"}])
+def test_a_program_of_the_cpu_is_profiled_where_there_is_no_device(program: ProgramFunction, without: dict) -> None:
+    said = program(
+        """
+import torch
+from torch.profiler import profile
+with profile() as recording:  # Of all activities, so also ours.
+    torch.ones(3) + 1
+print([event.name for event in recording.events() if event.name == "aten::add"])
+""",
+        **without,
+    )
+    assert "['aten::add']" in said

@@ -169,11 +169,14 @@ def synchronize(device: torch.device | str | int | None = None) -> None:
     """Blocks until the work of all streams of a device is done. Waits for no other device; releases the GIL.
 
     Args:
-        device: Which one; the current device if None.
+        device: Which one; the current device if None. Without any device there is nothing to wait for then:
+            ``torch.profiler`` asks when a profile ends, of programs that use only the CPU, too.
 
     Raises:
         torch.AcceleratorError: If a kernel of that device has failed since it was last asked.
     """
+    if device is None and not _is_in_bad_fork() and not is_available():
+        return
     _C._synchronize(_device_index(device, "synchronize"))
 
 
