@@ -140,11 +140,6 @@ def report(events: list[FunctionEvent]) -> Report:
     )
 
 
-def share(part: float) -> str:
-    """A part of a whole in words, as they are the same in every run."""
-    return "most" if part > 0.5 else "less than half" if part > 0 else "none"
-
-
 def told(counts: Counter[str]) -> str:
     """Each name and how often it came."""
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
@@ -173,7 +168,6 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     print(f"copies     {told(found.copies)}")
     print(f"fallbacks  {told(found.fallbacks)}")
     print(f"waits      {told(found.waits)}")
-    print(f"The host waits for {share(found.waiting)} of its time.")
     if given.times:
         print(f"A step takes the host {found.step_ms:.1f} ms, of which it waits {found.waiting:.0%};", end=" ")
         print(f"the device is busy for {found.busy:.0%}.")
