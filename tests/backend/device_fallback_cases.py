@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import struct
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ import torch
 import torch_openreg
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loading import load_module
 
 from .own_operators import define
 from .own_operators import operators as ops
@@ -80,12 +80,7 @@ def test_a_results_metadata_comes_back_as_it_was(layout: tuple[torch.dtype, list
 
 def run_op_module() -> ModuleType:
     """The executor's own file, for the numbers of its wire."""
-    path = Path(torch_openreg.__file__).parent / "lib" / "executor_python" / "run_op.py"
-    spec = importlib.util.spec_from_file_location("run_op", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(Path(torch_openreg.__file__).parent / "lib" / "executor_python" / "run_op.py")
 
 
 def ask(description: bytes, storage: torch.Tensor) -> tuple[int, bytes]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
+from loading import load_module
 
 from .conftest import ProgramFunction
 
@@ -18,12 +18,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
 @pytest.fixture(scope="module")
 def digits() -> ModuleType:
     """The example as a module."""
-    spec = importlib.util.spec_from_file_location("digits", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(EXAMPLE)
 
 
 def test_the_network_reads_more_than_95_percent_of_the_held_out_digits(digits, tmp_path, capsys):

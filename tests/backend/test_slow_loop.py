@@ -5,7 +5,6 @@ OPENREG_RECORD=1 writes what it prints to tests/recorded, from which the guide h
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from loading import load_module
 
 from .conftest import child_environment
 
@@ -24,10 +24,7 @@ EXAMPLE = ROOT / "examples" / "slow_loop.py"
 
 @pytest.fixture(scope="module")
 def example() -> Any:
-    specification = importlib.util.spec_from_file_location("slow_loop", EXAMPLE)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return load_module(EXAMPLE)
 
 
 def trained(example: Any, device: str, *, mended: bool) -> Any:

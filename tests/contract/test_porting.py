@@ -5,7 +5,6 @@ These tests run the contract tests, in processes of their own, on drivers that l
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import os
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from loading import load_module
 from workers import locked, run_folder
 
 from . import header
@@ -26,12 +26,7 @@ from .conftest import BUILD, HERE, CompileFunction
 
 def load_tool(name: str) -> Any:
     """A program of tools/ as a module; by path, because this folder is a package that is called like one of them."""
-    spec = importlib.util.spec_from_file_location(f"tool_{name}", header.ROOT / "tools" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(header.ROOT / "tools" / f"{name}.py")
 
 
 sys.path.append(str(header.ROOT / "tools"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from loading import load_module
 
 from . import browser
 from .conftest import ROOT
@@ -17,10 +17,7 @@ from .conftest import ROOT
 @pytest.fixture(scope="module")
 def book() -> ModuleType:
     """tools/book.py."""
-    spec = importlib.util.spec_from_file_location("tools_book", ROOT / "tools" / "book.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(ROOT / "tools" / "book.py")
 
 
 def test_the_book_has_every_chapter_in_order_and_its_links_lead_into_it(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from loading import load_module
 
 from .conftest import ROOT
 
@@ -23,10 +23,7 @@ def tool(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.syspath_prepend(str(ROOT / "tools"))
         for other in ("files", "readme"):
             monkeypatch.delitem(sys.modules, other, raising=False)
-        spec = importlib.util.spec_from_file_location(f"tools_{name}", ROOT / "tools" / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return load_module(ROOT / "tools" / f"{name}.py")
 
     return load
 

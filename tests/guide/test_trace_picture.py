@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loading import load_module
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def tool() -> Any:
-    specification = importlib.util.spec_from_file_location("trace_picture", ROOT / "tools" / "trace_picture.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return load_module(ROOT / "tools" / "trace_picture.py")
 
 
 def event(cat: str, name: str, start: float, duration: float) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from loading import load_module
 from openreg_guide import versions
 
 from .conftest import ROOT
@@ -37,11 +38,7 @@ struct Later { virtual void later(); };
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tools_interfaces", ROOT / "tools" / "interfaces.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(ROOT / "tools" / "interfaces.py")
 
 
 def test_the_virtual_functions_of_a_class_are_found_and_nothing_else(tool: ModuleType) -> None:

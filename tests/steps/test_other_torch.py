@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from types import ModuleType
 
 import pytest
 import yaml
+from loading import load_module
 
 from .conftest import REPOSITORY
 
@@ -19,11 +19,7 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """tools/other_torch.py, which finds its neighbours as if it were run."""
     monkeypatch.syspath_prepend(str(REPOSITORY / "tools"))
     monkeypatch.delitem(sys.modules, "files", raising=False)
-    spec = importlib.util.spec_from_file_location("tools_other_torch", REPOSITORY / "tools" / "other_torch.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(REPOSITORY / "tools" / "other_torch.py")
 
 
 def repository(root: Path, **files: str) -> list[Path]:

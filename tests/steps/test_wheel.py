@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -19,6 +18,7 @@ from types import ModuleType
 import pytest
 from abi3info import DATAS, FUNCTIONS
 from abi3info.models import PyVersion, Symbol
+from loading import load_module
 
 from .conftest import REPOSITORY, locked, run_folder
 
@@ -38,11 +38,7 @@ ASKED = re.compile(
 def tool() -> ModuleType:
     """tools/wheel.py, which finds its neighbours as if it were run."""
     sys.path.append(str(REPOSITORY / "tools"))
-    spec = importlib.util.spec_from_file_location("tools_wheel", REPOSITORY / "tools" / "wheel.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(REPOSITORY / "tools" / "wheel.py")
 
 
 @pytest.fixture(scope="session")

@@ -3,14 +3,9 @@
 
 #include <openreg.h>
 
-// LITERALINCLUDE START: BLOCK HISTORY
-#include <c10/core/CachingDeviceAllocator.h>
+#include "memory/history.h"
 
-// LITERALINCLUDE END: BLOCK HISTORY
 #include <cstddef>
-// LITERALINCLUDE START: BLOCK HISTORY
-#include <memory>
-// LITERALINCLUDE END: BLOCK HISTORY
 #include <vector>
 
 namespace openreg {
@@ -44,8 +39,8 @@ struct Block {
   std::vector<Use> uses; // What recordStream() was told.
   // LITERALINCLUDE START: BLOCK HISTORY
   /// What has happened to it last: ALLOC, FREE_REQUESTED or FREE_COMPLETED.
-  c10::CachingDeviceAllocator::TraceEntry::Action last = c10::CachingDeviceAllocator::TraceEntry::FREE_COMPLETED;
-  std::shared_ptr<c10::GatheredContext> origin; // Where in the program it was allocated, if that is recorded.
+  TraceEntry::Action last = TraceEntry::FREE_COMPLETED;
+  Context origin; // Where in the program it was allocated, if that is recorded.
   // LITERALINCLUDE END: BLOCK HISTORY
 
   /// A part of a segment can't go back to the driver; it has to wait for its neighbours.

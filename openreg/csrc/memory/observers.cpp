@@ -2,6 +2,7 @@
 #include "memory/observers.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
 
 #include <deque>
 #include <mutex>
@@ -39,6 +40,7 @@ void callOutOfMemoryObservers(const Shortage& shortage, size_t free) {
     }
   }
   calling = true;
+  const auto done = c10::make_scope_exit([] { calling = false; });
   for (const auto* observer : all) {
     try {
       (*observer)(shortage.device, shortage.asked, shortage.limit, free);
@@ -46,7 +48,6 @@ void callOutOfMemoryObservers(const Shortage& shortage, size_t free) {
       TORCH_WARN("openreg: an observer of missing memory has failed: ", error.what());
     }
   }
-  calling = false;
 }
 // LITERALINCLUDE END: OBSERVER FUNCTIONS
 

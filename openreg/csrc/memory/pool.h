@@ -42,7 +42,7 @@ class Pool {
 
   // LITERALINCLUDE START: POOL SEGMENTS
   /** @brief The first block of each of its segments, and where in the program the segment was asked for, if known. */
-  const std::map<const Block*, std::shared_ptr<c10::GatheredContext>>& segments() const { return segments_; }
+  const std::map<const Block*, Context>& segments() const { return segments_; }
 
   // LITERALINCLUDE END: POOL SEGMENTS
   DeviceMemory& memory; // NOLINT(cppcoreguidelines-avoid-const-or-ref-data-members): it never moves
@@ -68,7 +68,7 @@ class Pool {
   std::vector<Block*> lists_; // by size, in units of the smallest
   size_t listed_ = 0;
   // LITERALINCLUDE START: POOL SEGMENTS
-  std::map<const Block*, std::shared_ptr<c10::GatheredContext>> segments_;
+  std::map<const Block*, Context> segments_;
   // LITERALINCLUDE END: POOL SEGMENTS
 };
 // LITERALINCLUDE END: POOL

@@ -44,11 +44,12 @@ SegmentInfo segmentInfo(const Block& first, c10::DeviceIndex device, void* strea
 // The lock is held. Where no stack was walked, the one of the block's allocation says which block it is.
 void DeviceMemory::note(Block& block, TraceEntry::Action action) {
   block.last = action;
-  if (action == TraceEntry::ALLOC) {
-    block.origin = Origin::here();
-  }
   auto context = Origin::here();
-  context = context != nullptr ? context : block.origin;
+  if (action == TraceEntry::ALLOC) {
+    block.origin = context;
+  } else if (context == nullptr) {
+    context = block.origin;
+  }
   history_.record(action, reinterpret_cast<size_t>(block.data), block.requested, block.pool->stream, context);
   if (action == TraceEntry::FREE_COMPLETED) {
     block.origin = nullptr;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,16 +68,16 @@ class Session final : public libkineto::IActivityProfilerSession {
 class Profiler final : public libkineto::IActivityProfiler {
  public:
   const std::string& name() const override { return name_; }
-  const std::set<libkineto::ActivityType>& availableActivities() const override { return types_; }
+  const ActivityTypes& availableActivities() const override { return types_; }
 
   /// Nothing is recorded unless the user has asked for the device: profile(activities=[ProfilerActivity.CPU]) hasn't.
   std::unique_ptr<libkineto::IActivityProfilerSession>
-  configure(const std::set<libkineto::ActivityType>& wanted, const libkineto::Config&) override {
+  configure(const ActivityTypes& wanted, const libkineto::Config&) override {
     const bool ours = std::ranges::any_of(ofDevices_, [&](auto type) { return wanted.contains(type); });
     return ours ? std::make_unique<Session>(wanted) : nullptr;
   }
-  std::unique_ptr<libkineto::IActivityProfilerSession> configure(
-      int64_t, int64_t, const std::set<libkineto::ActivityType>& wanted, const libkineto::Config& config) override {
+  std::unique_ptr<libkineto::IActivityProfilerSession>
+  configure(int64_t, int64_t, const ActivityTypes& wanted, const libkineto::Config& config) override {
     return configure(wanted, config);
   }
 
