@@ -117,7 +117,9 @@ def effective_cores() -> float:
         running = [subprocess.Popen([sys.executable, "-c", SPIN], stdout=subprocess.PIPE) for _ in range(processes)]
         return sum(int(process.communicate()[0]) for process in running)
 
-    return round(spin(os.cpu_count() or 1) / spin(1), 2)
+    cores = os.cpu_count() or 1
+    # It could come out as more than there are where something else ran while one process was measured.
+    return min(float(cores), round(spin(cores) / spin(1), 2))
 
 
 def main() -> None:
