@@ -2,6 +2,7 @@
 #include "storage/storage_impl.h"
 
 #include "device/device.h"
+#include "memory/allocator.h"
 
 #include <c10/util/Exception.h>
 
@@ -50,13 +51,8 @@ c10::intrusive_ptr<c10::StorageImpl> makeStorage(
 }();
 } // namespace
 
-// at::detail::empty_generic doesn't ask that function (2.13), and `empty` is where tensors come from.
-void giveOwnStorage(const at::Tensor& tensor) {
-  auto* impl = tensor.unsafeGetTensorImpl();
-  auto* made = impl->unsafe_storage().unsafeGetStorageImpl();
-  auto data = made->set_data_ptr(c10::DataPtr(nullptr, made->device()));
-  impl->set_storage_keep_dtype(
-      makeStorage({}, made->sym_nbytes(), std::move(data), made->allocator(), made->resizable()));
+c10::intrusive_ptr<c10::StorageImpl> newStorage(size_t bytes) {
+  return makeStorage({}, static_cast<int64_t>(bytes), {}, allocator(), /*resizable=*/true);
 }
 // LITERALINCLUDE END: STORAGE FACTORY
 

@@ -43,8 +43,8 @@ class StorageImpl final : public c10::StorageImpl {
 /** @brief The storage as ours. Null for memory that comes from elsewhere, such as DLPack. */
 StorageImpl* ownStorage(const c10::Storage& storage);
 
-/** @brief Makes the storage of a new tensor, which nobody else has yet, one of ours. */
-C10_EXPORT void giveOwnStorage(const at::Tensor& tensor);
+/** @brief A storage of `bytes` on the current device, counted under the calling thread's label. */
+c10::intrusive_ptr<c10::StorageImpl> newStorage(size_t bytes);
 
 /** @brief The label of a tensor's memory; empty for none. */
 C10_EXPORT std::string labelOf(const at::Tensor& tensor);

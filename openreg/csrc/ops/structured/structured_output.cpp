@@ -1,10 +1,8 @@
 // What structured operators owe their outputs and arguments, whatever they compute.
 #include "ops/structured/structured_output.h"
 
-#include "memory/allocator.h"
-#include "storage/storage_impl.h"
+#include "ops/tensor/new_tensor.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/op_registration/adaption.h>
@@ -18,15 +16,8 @@ namespace openreg {
 // LITERALINCLUDE START: MAKE OUTPUT
 at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
   // Not at::empty: a trip through the dispatcher costs as much as the rest of a small operator.
-  constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
   const auto type = c10::typeMetaToScalarType(options.dtype());
-  at::Tensor made = strides.empty()
-                        ? at::detail::empty_generic(sizes, allocator(), kKeys, type, options.memory_format_opt())
-                        : at::detail::empty_strided_generic(sizes, strides, allocator(), kKeys, type);
-  // LITERALINCLUDE START: OUTPUT STORAGE
-  giveOwnStorage(made);
-  // LITERALINCLUDE END: OUTPUT STORAGE
-  return made;
+  return strides.empty() ? newTensor(sizes, type, options.memory_format_opt()) : newTensor(sizes, strides, type);
 }
 // LITERALINCLUDE END: MAKE OUTPUT
 

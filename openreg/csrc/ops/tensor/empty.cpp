@@ -1,9 +1,7 @@
 // Making tensors. Every factory function of PyTorch ends in one of these two operators.
-#include "memory/allocator.h"
 #include "ops/tensor/deterministic.h"
-#include "storage/storage_impl.h"
+#include "ops/tensor/new_tensor.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/TensorFactories.h>
 #include <c10/core/DeviceGuard.h>
@@ -11,8 +9,6 @@
 
 namespace openreg {
 namespace {
-
-constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
 
 // LITERALINCLUDE START: EMPTY
 void checkOptions(const char* name, std::optional<at::Layout> layout, std::optional<bool> pinMemory) {
@@ -23,9 +19,6 @@ void checkOptions(const char* name, std::optional<at::Layout> layout, std::optio
 }
 
 at::Tensor filled(at::Tensor tensor) {
-  // LITERALINCLUDE START: EMPTY STORAGE
-  giveOwnStorage(tensor);
-  // LITERALINCLUDE END: EMPTY STORAGE
   if (fillsUninitializedMemory()) {
     at::native::fill_empty_deterministic_(tensor);
   }
@@ -41,7 +34,7 @@ at::Tensor empty(
     std::optional<at::MemoryFormat> memoryFormat) {
   checkOptions("empty", layout, pinMemory);
   const c10::OptionalDeviceGuard guard(device); // the allocator allocates on the current device
-  return filled(at::detail::empty_generic(size, allocator(), kKeys, c10::dtype_or_default(dtype), memoryFormat));
+  return filled(newTensor(size, c10::dtype_or_default(dtype), memoryFormat));
 }
 // LITERALINCLUDE END: EMPTY
 
@@ -55,7 +48,7 @@ at::Tensor emptyStrided(
     std::optional<bool> pinMemory) {
   checkOptions("empty_strided", layout, pinMemory);
   const c10::OptionalDeviceGuard guard(device);
-  return filled(at::detail::empty_strided_generic(size, stride, allocator(), kKeys, c10::dtype_or_default(dtype)));
+  return filled(newTensor(size, stride, c10::dtype_or_default(dtype)));
 }
 // LITERALINCLUDE END: EMPTY STRIDED
 

@@ -1,7 +1,6 @@
 // set_: gives a tensor another storage. torch.load, Tensor.data and the sharing of parameters end here.
-#include "memory/allocator.h"
+#include "ops/tensor/new_tensor.h"
 #include "ops/tensor/resize.h"
-#include "storage/storage_impl.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Resize.h>
@@ -44,13 +43,7 @@ at::Tensor& setWholeStorage(at::Tensor& self, at::Storage source) {
 
 at::Tensor& setEmpty(at::Tensor& self) {
   const c10::DeviceGuard guard(self.device());
-  setStorage(
-      self, c10::Storage(c10::Storage::use_byte_size_t(), 0, allocator()->allocate(0), allocator(), /*resizable=*/true),
-      0, {0}, {});
-  // LITERALINCLUDE START: SET OWN STORAGE
-  giveOwnStorage(self);
-  // LITERALINCLUDE END: SET OWN STORAGE
-  return self;
+  return setStorage(self, newTensor({0}, self.scalar_type()).storage(), 0, {0}, {});
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
