@@ -4,11 +4,12 @@
 
 The pictures are the 1797 of 8 × 8 pixels that scikit-learn ships. Both trainings start from the same weights and see
 the same batches, so their losses must agree. At the end stands how long host and device were busy, and how much the
-device left to the CPU.
+device left to the CPU, and what one step made it do.
 """
 
 import argparse
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from torch import nn
 from tqdm import tqdm
 
 BATCH = 64
+os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # else PyTorch logs that a recording starts and ends
 HELD_OUT = 360  # pictures that the network is tested with and never trained on
 
 
@@ -144,8 +146,11 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         print(f"The CPU served {len(fallback)} others, in {sum(fallback.values())} calls: {often}.")
     else:
         print("Everything ran on them: the CPU served nothing.")
+    explained = torch.openreg.explain(trainings[0].step)(trainings[0].batches()[0])
+    profile = {"launches": explained.launches.total(), "waits": sum(it.count for it in explained.waits)}
+    print(f"A training step launches {profile['launches']} kernels, and the host waits {profile['waits']} times.")
     times = {"device": trainings[0].times, "cpu": trainings[1].times}
-    numbers = {"device": here, "cpu": cpu, "seconds": times, "native": native, "fallback": fallback}
+    numbers = {"device": here, "cpu": cpu, "seconds": times, "native": native, "fallback": fallback, "profile": profile}
     if given.save:
         given.save.write_text(json.dumps(numbers, indent=1))
     return numbers

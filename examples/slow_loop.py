@@ -1,4 +1,4 @@
-"""Trains a small network to read digits in a loop with three faults, and in the same loop mended, under the profiler.
+"""Trains a small network to read digits in a loop with three faults, and in the same loop mended, and explains both.
 
     python examples/slow_loop.py                        what two steps of the slow loop did
     python examples/slow_loop.py --mended               the same, mended
@@ -12,24 +12,20 @@ waits for whom, and not how fast this machine is.
 import argparse
 import ctypes
 import os
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import torch
 import torch_openreg
 from sklearn.datasets import load_digits
 from torch import nn
-from torch.autograd.profiler_util import FunctionEvent
-from torch.profiler import ProfilerActivity, profile, schedule
+from torch.profiler import record_function
 
 BATCH, BATCHES, EPOCHS = 128, 14, 3
 RECORDED = 2  # steps
 COPY_US, KERNEL_US = 300, 100
-WAITS = ("orMemcpy", "orMemcpyWithStream", "orStreamSynchronize", "orEventSynchronize", "orDeviceSynchronize")
 Batch = tuple[torch.Tensor, torch.Tensor]
-os.environ["KINETO_LOG_LEVEL"] = "6"  # else PyTorch logs that a recording starts and ends
+os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # else PyTorch logs that a recording starts and ends
 
 
 class Training:
@@ -79,74 +75,30 @@ class Training:
 
     # LITERALINCLUDE END: MENDED STEP
 
-    def run(self) -> profile:
-        """Trains, and records the first steps of the second epoch: by then every kernel and every buffer is there."""
-        activities = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
-        when = schedule(wait=BATCHES, warmup=1, active=RECORDED, repeat=1)
-        with profile(activities=activities, schedule=when) as profiler:
-            for _ in range(EPOCHS):
-                for batch in self.batches:
-                    profiler.step()  # What follows is the next step.
-                    self.step(batch)
-                # Once an epoch the host may wait. The device is idle then, so the recording begins with nothing queued.
-                self.history.append(float(self.loss) / BATCHES)
-                self.loss = 0.0
-        return profiler
+    def steps(self, batches: list[Batch]) -> None:
+        """Trains on some batches."""
+        for batch in batches:
+            with record_function("training step"):
+                self.step(batch)
+
+    def run(self) -> "torch.openreg.Explanation":
+        """Trains, and explains the first steps of the second epoch: by then every kernel and every buffer is there."""
+        explained = None
+        for epoch in range(EPOCHS):
+            begin = 0
+            if epoch == 1:
+                begin = RECORDED
+                explained = torch.openreg.explain(self.steps)(self.batches[:begin])
+            self.steps(self.batches[begin:])
+            # Once an epoch the host may wait.
+            self.history.append(float(self.loss) / BATCHES)
+            self.loss = 0.0
+        assert explained is not None
+        return explained
 
 
-class Report(NamedTuple):
-    """What the recorded steps did, from the events of a profile."""
-
-    kernels: int
-    copies: Counter[str]
-    fallbacks: Counter[str]
-    waits: Counter[str]
-    step_ms: float  # the host's
-    waiting: float  # part of the host's time
-    busy: float  # part of the device's time, from its first work to its last
-
-
-def on_device(event: FunctionEvent) -> bool:
-    """Whether an event is the device's."""
-    return event.device_type == torch.autograd.DeviceType.PrivateUse1
-
-
-def operator_of(event: FunctionEvent) -> str:
-    """The operator that the program has called: the outermost one around an event of the host."""
-    name = event.name
-    while (event := event.cpu_parent) is not None:
-        name = event.name if event.activity_type == "cpu_op" else name
-    return name
-
-
-def report(events: list[FunctionEvent]) -> Report:
-    """Sums up; what the host does after the last step is the profiler's."""
-    host = [event for event in events if not on_device(event)]
-    steps = [event.time_range for event in host if event.name.startswith("ProfilerStep")]
-    begin, end = min(step.start for step in steps), max(step.end for step in steps)
-    waits = [event for event in host if event.name in WAITS and event.time_range.start < end]
-    # The fallback takes the arguments to the CPU by this operator, once a call.
-    fallbacks = [event for event in host if event.name == "aten::_to_cpu"]
-    work = [event for event in events if on_device(event) and event.activity_type in ("kernel", "gpu_memcpy")]
-    first, last = min(event.time_range.start for event in work), max(event.time_range.end for event in work)
-    return Report(
-        kernels=sum(event.activity_type == "kernel" for event in work),
-        copies=Counter(event.name for event in work if event.activity_type == "gpu_memcpy"),
-        fallbacks=Counter(operator_of(event) for event in fallbacks),
-        waits=Counter(operator_of(event) for event in waits),
-        step_ms=(end - begin) / len(steps) / 1e3,
-        waiting=sum(event.time_range.elapsed_us() for event in waits) / (end - begin),
-        busy=sum(event.time_range.elapsed_us() for event in work) / (last - first),
-    )
-
-
-def told(counts: Counter[str]) -> str:
-    """Each name and how often it came."""
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
-
-
-def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Trains, prints what the recorded steps did, and returns the numbers."""
+def main(arguments: list[str] | None = None) -> None:
+    """Trains, and prints what the recorded steps did."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="openreg", help="device to train on (default: openreg)")
     parser.add_argument("--mended", action="store_true", help="the loop without its faults")
@@ -158,22 +110,12 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     driver = ctypes.CDLL(str(Path(torch_openreg.__file__).parent / "lib" / "libopenreg.so"))
     assert driver.orSimSetDelay(0, ctypes.c_int64(KERNEL_US), ctypes.c_int64(COPY_US)) == 0
     training = Training(given.device, mended=given.mended)
-    profiler = training.run()
+    explained = training.run()
     if given.trace:
-        profiler.export_chrome_trace(str(given.trace))
-    found = report(profiler.events())
-
-    print(f"{'mended' if given.mended else 'slow'} loop, {RECORDED} steps recorded")
-    print(f"kernels    {found.kernels}")
-    print(f"copies     {told(found.copies)}")
-    print(f"fallbacks  {told(found.fallbacks)}")
-    print(f"waits      {told(found.waits)}")
-    if given.times:
-        print(f"A step takes the host {found.step_ms:.1f} ms, of which it waits {found.waiting:.0%};", end=" ")
-        print(f"the device is busy for {found.busy:.0%}.")
+        explained.profile.export_chrome_trace(str(given.trace))
+    print(f"{'mended' if given.mended else 'slow'} loop, {RECORDED} steps")
+    print(explained.text(times=given.times))
     print(f"loss of each epoch: {', '.join(f'{loss:.4f}' for loss in training.history)}")
-    weights = [parameter.detach().cpu() for parameter in training.model.parameters()]
-    return {"losses": training.history, "guesses": training.guesses.tolist(), "weights": weights} | found._asdict()
 
 
 if __name__ == "__main__":

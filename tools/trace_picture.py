@@ -7,6 +7,7 @@ of the device. Both have one scale, so that they can be compared.
 """
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,13 +15,14 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from torch_openreg.openreg.explanation import WAITS
+
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "docs" / "_static"
 EXAMPLE = ROOT / "examples" / "slow_loop.py"
 PICTURES = {"slow_loop.svg": [], "mended_loop.svg": ["--mended"]}
 # The rows from top to bottom. The class tints, and the guide's legend says what a tint means.
 ROWS = {"host": "python", "copies": "driver", "kernels": "device"}
-WAITS = ("orMemcpy", "orMemcpyWithStream", "orStreamSynchronize", "orEventSynchronize", "orDeviceSynchronize")
 LEFT, WIDTH, ROW, BOX = 72, 640, 44, 30
 Event = dict[str, Any]
 
@@ -38,9 +40,7 @@ class Span(NamedTuple):
 def spans_of(events: list[Event]) -> list[Span]:
     """Returns what the recorded steps did. What the host does after the last one is the profiler's own."""
     whole = [event for event in events if event.get("ph") == "X"]
-    steps = [
-        event for event in whole if event["name"].startswith("ProfilerStep#") and event["cat"] == "user_annotation"
-    ]
+    steps = [event for event in whole if event["name"] == "training step" and event["cat"] == "user_annotation"]
     begin, end = min(event["ts"] for event in steps), max(event["ts"] + event["dur"] for event in steps)
 
     def span(row: str, event: Event, name: str, *, waits: bool = False) -> Span:
@@ -48,6 +48,8 @@ def spans_of(events: list[Event]) -> list[Span]:
 
     found, last = [], begin
     operators = [event for event in whole if event["cat"] == "cpu_op" and begin <= event["ts"] < end]
+    # Around each operator is the mark that `explain` makes, with the line of the program: "/home/me/train.py:12".
+    operators = [event for event in operators if not re.search(r":\d+$", event["name"])]
     for event in sorted(operators, key=lambda event: event["ts"]):
         if event["ts"] >= last:  # else it is inside of the one before
             last = event["ts"] + event["dur"]

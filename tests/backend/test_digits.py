@@ -31,6 +31,8 @@ def test_the_network_reads_more_than_95_percent_of_the_held_out_digits(digits, t
     printed = capsys.readouterr().out
     assert "The losses agree." in printed
     assert f"{numbers['device'][-1].accuracy:.1%}" in printed
+    assert numbers["profile"]["launches"] > 20 and numbers["profile"]["waits"] == 0
+    assert f"launches {numbers['profile']['launches']} kernels, and the host waits 0 times." in printed
 
 
 def test_device_and_host_time_are_measured_apart(digits, capsys):

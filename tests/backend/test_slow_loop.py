@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ def example() -> Any:
 
 def trained(example: Any, device: str, *, mended: bool) -> Any:
     training = example.Training(device, mended=mended)
-    training.profiled = training.run()
+    training.explained = training.run()
     return training
 
 
@@ -46,8 +45,7 @@ def mended(example: Any) -> Any:
 def test_both_loops_learn_the_same_and_what_the_cpu_learns(example: Any, slow: Any, mended: Any) -> None:
     cpu = example.Training("cpu", mended=False)
     for _ in range(example.EPOCHS):
-        for batch in cpu.batches:
-            cpu.step(batch)
+        cpu.steps(cpu.batches)
     assert slow.history == pytest.approx(mended.history, rel=1e-5)
     assert slow.guesses.tolist() == mended.guesses.tolist() == cpu.guesses.tolist()
     for ours, theirs, expected in zip(*(it.model.parameters() for it in (slow, mended, cpu)), strict=True):
@@ -56,18 +54,21 @@ def test_both_loops_learn_the_same_and_what_the_cpu_learns(example: Any, slow: A
 
 
 def test_the_slow_loop_has_its_three_faults(example: Any, slow: Any) -> None:
-    found = example.report(slow.profiled.events())
-    assert found.fallbacks == {"aten::histogram": example.RECORDED}
-    assert found.copies["Memcpy HtoD (Pageable -> Device)"] > 0
-    assert found.waits["aten::item"] == example.RECORDED
-    assert set(found.waits) == {"aten::histogram", "aten::item", "aten::to"}
+    explained = slow.explained
+    assert [(it.operator, it.count) for it in explained.fallbacks] == [("aten::histogram", example.RECORDED)]
+    assert explained.copies["Memcpy HtoD (Pageable -> Device)"] > 0
+    assert [it.operator for it in explained.waits] == ["aten::to", "aten::histogram", "aten::item"]
+    written = EXAMPLE.read_text().splitlines()
+    lines = [written[int(it.line.rpartition(":")[2]) - 1] for it in explained.waits]
+    for line, call in zip(lines, (".to(", "torch.histogram(", ".item()"), strict=True):
+        assert call in line
 
 
 def test_the_mended_loop_has_none_of_them(example: Any, mended: Any) -> None:
-    found = example.report(mended.profiled.events())
-    assert (found.fallbacks, found.waits, found.waiting) == (Counter(), Counter(), 0)
-    assert found.copies == {"Memcpy HtoD (Pinned -> Device)": 2 * example.RECORDED}
-    assert found.kernels > 0
+    explained = mended.explained
+    assert (explained.fallbacks, explained.waits, explained.waiting_us) == ([], [], 0)
+    assert explained.copies == {"Memcpy HtoD (Pinned -> Device)": 2 * example.RECORDED}
+    assert explained.launches.total() > 0
 
 
 @pytest.mark.parametrize("way", ["slow", "mended"])

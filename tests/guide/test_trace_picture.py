@@ -22,7 +22,8 @@ def event(cat: str, name: str, start: float, duration: float) -> dict[str, Any]:
 
 
 TRACE = [
-    event("user_annotation", "ProfilerStep#3", 1000, 400),
+    event("user_annotation", "training step", 1000, 400),
+    event("cpu_op", "/home/me/train.py:12", 1000, 101),
     event("cpu_op", "aten::to", 1000, 100),
     event("cpu_op", "aten::copy_", 1010, 80),
     event("privateuse1_runtime", "orMemcpyWithStream", 1020, 60),

@@ -5,6 +5,7 @@ from .amp import *
 from .device import *
 from .device import _is_in_bad_fork, _lazy_init, is_initialized
 from .dlpack import *
+from .explanation import *
 from .fallback import *
 from .launch import *
 from .memory import *
