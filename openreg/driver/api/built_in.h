@@ -4,6 +4,8 @@
 #include "control.h"
 #include "openreg_driver.h"
 
+#include <span>
+
 namespace openreg::api {
 
 /// A driver by the name in its table. Nothing is started before a call.
@@ -11,6 +13,9 @@ struct BuiltIn {
   OrDriver table;
   const Controls* controls; ///< What openreg_sim.h does for it; null where nothing is simulated.
 };
+
+/// All of them. The first serves whoever chooses none.
+std::span<const BuiltIn* const> builtIns();
 
 extern const BuiltIn simDriver;     ///< The simulator.
 extern const BuiltIn processDriver; ///< The same in processes of their own.

@@ -21,18 +21,20 @@ namespace {
 
 /// Finds the table of the driver that `choice` names; null after reporting why not.
 const OrDriver* findTable(const char* entry, const std::string& choice, const Controls*& controls) {
-  for (const BuiltIn* it : {&simDriver, &processDriver, &fakeDriver}) {
+  std::string names;
+  for (const BuiltIn* it : builtIns()) {
     if (choice == it->table.name) {
       controls = it->controls;
       return &it->table;
     }
+    names.append("'").append(it->table.name).append("', ");
   }
+  names.replace(names.size() - 2, 2, " or");
   if (choice.find('/') == std::string::npos) {
     report(
         entry, orErrorDriver,
-        "OPENREG_DRIVER is '%s'; expected 'sim', 'process', 'fake' or the path (with a slash in it) of a shared "
-        "library that exports orGetDriver",
-        choice.c_str());
+        "OPENREG_DRIVER is '%s'; expected %s the path (with a slash in it) of a shared library that exports orGetDriver",
+        choice.c_str(), names.c_str());
     return nullptr;
   }
   void* library = dlopen(choice.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -74,7 +76,7 @@ orError_t loadDriver(const char* entry) {
     return orSuccess; // Another thread was faster.
   }
   const char* wanted = std::getenv("OPENREG_DRIVER");
-  const std::string choice = wanted != nullptr && *wanted != '\0' ? wanted : "sim";
+  const std::string choice = wanted != nullptr && *wanted != '\0' ? wanted : builtIns().front()->table.name;
   bool launchBlocking = false;
   if (!readLaunchBlocking(entry, launchBlocking)) {
     return orErrorInvalidValue;

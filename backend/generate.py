@@ -1,0 +1,126 @@
+"""Makes a backend of your own from any step: a project with your name in the place of ours, and a driver to write.
+
+    python backend/generate.py acme [--step 04] [--out DIR] [--sim]       (make backend NAME=acme STEP=04 OUT=DIR SIM=1)
+
+The project has the PyTorch side of the step, and of the device side the entry points and the contract. Its driver is a
+skeleton, in which each entry that the step needs is to be written. With --sim our simulator and its kernels come along,
+and serve until yours can.
+"""
+
+import argparse
+import posixpath
+import re
+import sys
+from pathlib import Path
+
+import names
+import skeleton
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATE = ROOT / "backend" / "template"
+sys.path[:0] = [str(ROOT / "steps"), str(ROOT / "tools")]
+
+from assemble import Ladder, StepError  # noqa: E402
+from contract import LEVELS  # noqa: E402
+
+INCLUDE = re.compile(r'^\s*#include [<"]([^>"]+)[>"]', re.MULTILINE)
+DRIVER = "openreg/driver"
+SIMULATED = (f"{DRIVER}/common/", f"{DRIVER}/sim/", f"{DRIVER}/process/", f"{DRIVER}/fake/", "openreg/kernels/")
+SIMULATOR = (f"{DRIVER}/api/control.cpp", f"{DRIVER}/include/openreg_sim.h")
+Tree = dict[str, str]
+
+
+def needed(tree: Tree) -> Tree:
+    """The tree without our drivers and kernels, but for the files of theirs that the rest of it includes."""
+    kept = {path for path in tree if not path.startswith((*SIMULATED, *SIMULATOR))}
+    new = list(kept)
+    while new:
+        path = new.pop()
+        for wanted in INCLUDE.findall(tree[path]) if path.endswith((".h", ".cpp")) else ():
+            for folder in (posixpath.dirname(path), DRIVER, f"{DRIVER}/include", "openreg", "openreg/csrc"):
+                header = posixpath.normpath(f"{folder}/{wanted}")
+                source = header.removesuffix(".h") + ".cpp"
+                # Kernels are the device's. The host needs the list of them, and how their arguments look.
+                sources = [source] if source.startswith((f"{DRIVER}/common/", "openreg/kernels/launch/")) else []
+                found = {it for it in (header, *sources) if header in tree and it in tree} - kept
+                kept |= found
+                new += found
+    return {path: tree[path] for path in tree if path in kept}
+
+
+def entries_of(step: int) -> list[str]:
+    """The entries that a driver needs for a step."""
+    found: list[str] = []
+    for level in LEVELS:
+        if int(level.steps.split("-")[0]) <= step and level.name != "kernels":  # without them the CPU computes
+            found += level.entries.split()
+    return found
+
+
+def with_own_driver(tree: Tree, step: int, *, sim: bool) -> Tree:
+    """The tree with the skeleton as its first driver, and so as the one that serves by default."""
+    built_in, header = f"{DRIVER}/api/built_in.cpp", f"{DRIVER}/api/built_in.h"
+    mine = "extern const BuiltIn openregDriver; ///< The device's own."
+    ours = "" if sim else r"^extern const BuiltIn .*\n"
+    others = "&simDriver, &processDriver, &fakeDriver" if sim else ""
+    text = re.sub(ours, "", tree[header], flags=re.MULTILINE) if ours else tree[header]
+    first = "&simDriver, &openregDriver, &processDriver, &fakeDriver" if sim else "&openregDriver"
+    return tree | {
+        header: text.replace("\n} // namespace", f"\n{mine}\n\n}} // namespace").replace("\n\n\n", "\n\n"),
+        built_in: tree[built_in].replace("&simDriver, &processDriver, &fakeDriver", first),
+        f"{DRIVER}/openreg/driver.cpp": skeleton.driver(ROOT / DRIVER / "include", entries_of(step)),
+    }
+
+
+def project(name: str, step: str, *, sim: bool) -> Tree:
+    """All files of the project, by their paths in it."""
+    ladder = Ladder()
+    index = ladder.find(step)
+    number = ladder.steps[index].number
+    tree = {path: ladder.text(index, path) for path in ladder.trees[index]}
+    license_ = tree.pop("LICENSE")
+    tree = with_own_driver(tree if sim else needed(tree), int(number), sim=sim)
+    folder = ladder.steps[index].folder
+    tree["demo.py"] = (folder / "demo.py").read_text()
+    tree["tests/test_step.py"] = (folder / "test_step.py").read_text()
+    for file in sorted(TEMPLATE.rglob("*")):
+        if file.is_file():
+            text = file.read_text().replace("@STEP@", number).replace("@DRIVER@", "sim" if sim else "openreg")
+            tree[file.relative_to(TEMPLATE).as_posix()] = text
+    tree[f"{DRIVER}/CMakeLists.txt"] = tree[f"{DRIVER}/CMakeLists.txt"].replace(
+        '"${CMAKE_CURRENT_SOURCE_DIR}/common/*.cpp"', '"${CMAKE_CURRENT_SOURCE_DIR}/common/*.cpp"\n  "${CMAKE_CURRENT_SOURCE_DIR}/openreg/*.cpp"'
+    )
+    done = {}
+    for path, text in tree.items():
+        build = path.endswith(("CMakeLists.txt", ".cmake"))
+        done[names.renamed(path, name)] = (names.renamed_build if build else names.renamed)(text, name)
+    left = {path: words for path, text in done.items() if (words := names.leftovers(path + text))}
+    if left:
+        raise ValueError(f"the name is left in {left}")
+    return done | {"LICENSE": license_}  # which says whose the copied parts are
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", help="the device's name, as in torch.device(NAME)")
+    parser.add_argument("--step", default="04", help="number or name of the step to start from (default: 04)")
+    parser.add_argument("--out", type=Path, help="new folder for the project (default: ../torch_NAME)")
+    parser.add_argument("--sim", action="store_true", help="bring the simulator along, and use it by default")
+    given = parser.parse_args()
+    out = given.out or ROOT.parent / f"torch_{given.name}"
+    try:
+        names.check(given.name)
+        if out.exists() and any(out.iterdir()):
+            raise ValueError(f"OUT is {str(out)!r}, which is not empty; expected a new folder")
+        files = project(given.name, given.step, sim=given.sim)
+    except (ValueError, StepError) as error:
+        sys.exit(f"backend: {error}")
+    for path, text in files.items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_text(text)
+    print(f"{len(files)} files in {out}\nnext: cd {out} && pip install --no-build-isolation -e . && python demo.py")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""The name of a backend: what it may be, and what it becomes in each place where this repository has its own."""
+
+import keyword
+import re
+from importlib import util
+
+import torch
+
+# What a file of ours may be called at the vendor's, too: `acme.h` and `libacme.so` are theirs.
+_OURS = {"openreg.h": "{}_device.h", "libopenreg.so": "lib{}_device.so", "OPENREG_H": "{}_DEVICE_H"}
+
+
+
+def check(name: str) -> None:
+    """Checks that PyTorch can have a device of this name.
+
+    Raises:
+        ValueError: If not. The text says why, and what is expected.
+    """
+
+    def refuse(why: str) -> None:
+        raise ValueError(f"NAME is {name!r}, {why}; expected a word of your own in small letters, such as 'acme'")
+
+    if not re.fullmatch(r"[a-z]+(_[a-z]+)*", name):
+        refuse("and torch.device() reads nothing but letters, with '_' between them")
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name):
+        refuse(f"so torch.{name} would be no Python")
+    if name == "openreg":
+        refuse("which is this repository's own name")
+    try:
+        torch.device(name)
+    except RuntimeError:
+        pass
+    else:
+        refuse("which is a device that PyTorch has")
+    for owner, attribute in ((torch, name), (torch.Tensor, name), (torch.Tensor, f"is_{name}"), (torch.nn.Module, name)):
+        if hasattr(owner, attribute):
+            refuse(f"and {owner.__name__}.{attribute} is something else in PyTorch")
+    if util.find_spec(f"torch_{name}"):
+        refuse(f"and a package torch_{name} is installed")
+
+
+def renamed(text: str, name: str) -> str:
+    """A text, or a path, with the name in each of its forms: openreg, OPENREG, OpenReg."""
+    title = "".join(part.capitalize() for part in name.split("_"))
+    for ours, theirs in _OURS.items():
+        text = re.sub(rf"\b{re.escape(ours)}\b", theirs.format(name.upper() if ours.isupper() else name), text)
+    return text.replace("openreg", name).replace("OPENREG", name.upper()).replace("OpenReg", title)
+
+
+def renamed_build(text: str, name: str) -> str:
+    """The same for CMake, where the device library is the target `openreg`: it is not the vendor's libNAME.so."""
+    return renamed(re.sub(r"(?<![\w/\"])openreg(?![\w/])", "openreg_device", text), name)
+
+
+def leftovers(text: str) -> list[str]:
+    """Words in which this repository's name is left."""
+    return re.findall(r"\w*openreg\w*", text, re.IGNORECASE)
