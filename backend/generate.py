@@ -61,13 +61,11 @@ def with_own_driver(tree: Tree, step: int, *, sim: bool) -> Tree:
     """The tree with the skeleton as its first driver, and so as the one that serves by default."""
     built_in, header = f"{DRIVER}/api/built_in.cpp", f"{DRIVER}/api/built_in.h"
     mine = "extern const BuiltIn openregDriver; ///< The device's own."
-    ours = "" if sim else r"^extern const BuiltIn .*\n"
-    others = "&simDriver, &processDriver, &fakeDriver" if sim else ""
-    text = re.sub(ours, "", tree[header], flags=re.MULTILINE) if ours else tree[header]
-    first = "&simDriver, &openregDriver, &processDriver, &fakeDriver" if sim else "&openregDriver"
+    declared = tree[header] if sim else re.sub(r"^extern const BuiltIn .*\n", "", tree[header], flags=re.MULTILINE)
+    drivers = "&simDriver, &openregDriver, &processDriver, &fakeDriver" if sim else "&openregDriver"
     return tree | {
-        header: text.replace("\n} // namespace", f"\n{mine}\n\n}} // namespace").replace("\n\n\n", "\n\n"),
-        built_in: tree[built_in].replace("&simDriver, &processDriver, &fakeDriver", first),
+        header: declared.replace("\n} // namespace", f"\n{mine}\n\n}} // namespace").replace("\n\n\n", "\n\n"),
+        built_in: tree[built_in].replace("&simDriver, &processDriver, &fakeDriver", drivers),
         f"{DRIVER}/openreg/driver.cpp": skeleton.driver(ROOT / DRIVER / "include", entries_of(step)),
     }
 
@@ -82,13 +80,15 @@ def project(name: str, step: str, *, sim: bool) -> Tree:
     tree = with_own_driver(tree if sim else needed(tree), int(number), sim=sim)
     folder = ladder.steps[index].folder
     tree["demo.py"] = (folder / "demo.py").read_text()
-    tree["tests/test_step.py"] = (folder / "test_step.py").read_text()
+    for file in ("test_step.py", "exercise.py"):
+        tree[f"tests/{file}"] = (folder / file).read_text()
     for file in sorted(TEMPLATE.rglob("*")):
         if file.is_file():
             text = file.read_text().replace("@STEP@", number).replace("@DRIVER@", "sim" if sim else "openreg")
             tree[file.relative_to(TEMPLATE).as_posix()] = text
     tree[f"{DRIVER}/CMakeLists.txt"] = tree[f"{DRIVER}/CMakeLists.txt"].replace(
-        '"${CMAKE_CURRENT_SOURCE_DIR}/common/*.cpp"', '"${CMAKE_CURRENT_SOURCE_DIR}/common/*.cpp"\n  "${CMAKE_CURRENT_SOURCE_DIR}/openreg/*.cpp"'
+        '"${CMAKE_CURRENT_SOURCE_DIR}/common/*.cpp"',
+        '"${CMAKE_CURRENT_SOURCE_DIR}/common/*.cpp"\n  "${CMAKE_CURRENT_SOURCE_DIR}/openreg/*.cpp"',
     )
     done = {}
     for path, text in tree.items():

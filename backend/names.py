@@ -10,7 +10,6 @@ import torch
 _OURS = {"openreg.h": "{}_device.h", "libopenreg.so": "lib{}_device.so", "OPENREG_H": "{}_DEVICE_H"}
 
 
-
 def check(name: str) -> None:
     """Checks that PyTorch can have a device of this name.
 
@@ -33,7 +32,12 @@ def check(name: str) -> None:
         pass
     else:
         refuse("which is a device that PyTorch has")
-    for owner, attribute in ((torch, name), (torch.Tensor, name), (torch.Tensor, f"is_{name}"), (torch.nn.Module, name)):
+    for owner, attribute in (
+        (torch, name),
+        (torch.Tensor, name),
+        (torch.Tensor, f"is_{name}"),
+        (torch.nn.Module, name),
+    ):
         if hasattr(owner, attribute):
             refuse(f"and {owner.__name__}.{attribute} is something else in PyTorch")
     if util.find_spec(f"torch_{name}"):

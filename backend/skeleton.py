@@ -15,7 +15,7 @@ class Entry(NamedTuple):
 
 # What to find out about the vendor's library before the entry is written.
 QUESTIONS = {
-    "GetDeviceCount": "What does the vendor's library say if no driver is installed? Then the count is 0, and no error.",
+    "GetDeviceCount": "What does the vendor's library say if no driver is installed? Then the count is 0.",
     "DeviceGetState": "It must not initialise the device: who only asks must not pay. Does the vendor's call?",
     "GetDeviceProperties": "Which alignment do your kernels want? Memory is handed out in multiples of it.",
     "DeviceSynchronize": "Are all queues meant, or only the calling thread's? Which errors come here that are older?",

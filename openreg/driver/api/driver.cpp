@@ -33,7 +33,8 @@ const OrDriver* findTable(const char* entry, const std::string& choice, const Co
   if (choice.find('/') == std::string::npos) {
     report(
         entry, orErrorDriver,
-        "OPENREG_DRIVER is '%s'; expected %s the path (with a slash in it) of a shared library that exports orGetDriver",
+        "OPENREG_DRIVER is '%s'; expected %s the path (with a slash in it) of a shared library that exports "
+        "orGetDriver",
         choice.c_str(), names.c_str());
     return nullptr;
   }

@@ -1,0 +1,226 @@
+"""backend/generate.py: a backend under another name, from any step, with a driver to write."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "backend"))
+
+import generate  # noqa: E402
+import names  # noqa: E402
+import skeleton  # noqa: E402
+
+
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """What the generator says to this command line."""
+    line = [sys.executable, str(ROOT / "backend" / "generate.py"), *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "and torch.device() reads nothing but letters"),
+        ("Acme", "and torch.device() reads nothing but letters"),
+        ("acme2", "and torch.device() reads nothing but letters"),
+        ("acme-x", "and torch.device() reads nothing but letters"),
+        ("_acme", "and torch.device() reads nothing but letters"),
+        ("lambda", "so torch.lambda would be no Python"),
+        ("match", "so torch.match would be no Python"),
+        ("openreg", "which is this repository's own name"),
+        ("cuda", "which is a device that PyTorch has"),
+        ("fft", "and torch.fft is something else in PyTorch"),
+        ("cos", "and torch.cos is something else in PyTorch"),
+        ("sparse", "and torch.sparse is something else in PyTorch"),
+        ("complex", "and torch.complex is something else in PyTorch"),
+        ("contiguous", "and Tensor.contiguous is something else in PyTorch"),
+    ],
+)
+def test_a_name_that_no_backend_can_have_is_refused_with_the_reason(name: str, reason: str) -> None:
+    with pytest.raises(ValueError, match="expected a word of your own in small letters, such as 'acme'") as error:
+        names.check(name)
+    assert f"NAME is {name!r}, {reason}" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["acme", "big_chip", "x"])
+def test_a_word_of_ones_own_is_taken(name: str) -> None:
+    names.check(name)
+
+
+def test_each_form_of_the_name_becomes_the_others() -> None:
+    said = "torch.openreg, libtorch_openreg.so, OPENREG_DRIVER, OpenReg, initOpenRegModule, openreg_driver.h"
+    theirs = "torch.big_chip, libtorch_big_chip.so, BIG_CHIP_DRIVER, BigChip, initBigChipModule, big_chip_driver.h"
+    assert names.renamed(said, "big_chip") == theirs
+
+
+def test_the_vendors_own_header_and_library_keep_their_names() -> None:
+    assert names.renamed('#ifndef OPENREG_H "openreg.h" libopenreg.so', "acme") == (
+        '#ifndef ACME_DEVICE_H "acme_device.h" libacme_device.so'
+    )
+    said = "add_library(openreg SHARED) project(openreg_driver) add_subdirectory(openreg/csrc) torch_openreg"
+    assert names.renamed_build(said, "acme") == (
+        "add_library(acme_device SHARED) project(acme_driver) add_subdirectory(acme/csrc) torch_acme"
+    )
+
+
+@pytest.mark.parametrize("sim", [False, True], ids=["skeleton", "simulator"])
+@pytest.mark.parametrize(("name", "step"), [("acme", "01"), ("big_chip", "04"), ("x", "10"), ("acme", "15")])
+def test_a_project_has_no_name_of_ours_and_all_that_it_includes(name: str, step: str, *, sim: bool) -> None:
+    tree = generate.project(name, step, sim=sim)
+    left = {path: found for path, text in tree.items() if path != "LICENSE" and (found := names.leftovers(path + text))}
+    assert left == {}
+    assert "OpenReg" in tree["LICENSE"]
+    folders = [f"{name}/driver", f"{name}/driver/include", name, f"{name}/csrc", f"{name}/bindings"]
+    for path, text in tree.items():
+        if path.endswith((".h", ".cpp", ".c")):
+            for wanted in re.findall(r'^\s*#include "([^"]+)"', text, re.MULTILINE):
+                places = [posixpath.normpath(f"{folder}/{wanted}") for folder in (posixpath.dirname(path), *folders)]
+                assert any(place in tree for place in places), f"{path} includes {wanted!r}, which the project lacks"
+
+
+def test_without_the_simulator_there_is_one_driver_and_no_kernel() -> None:
+    tree = generate.project("acme", "10", sim=False)
+    assert "static constexpr std::array kAll{&acmeDriver};" in tree["acme/driver/api/built_in.cpp"]
+    assert "simDriver" not in tree["acme/driver/api/built_in.h"]
+    sources = {posixpath.dirname(path) for path in tree if path.endswith(".cpp")}
+    assert not [folder for folder in sources if folder.startswith("acme/kernels/") and folder != "acme/kernels/launch"]
+    assert "acme/driver/sim" not in sources and "acme/driver/process" not in sources
+
+
+def test_with_the_simulator_it_serves_by_default() -> None:
+    tree = generate.project("acme", "04", sim=True)
+    assert "kAll{&simDriver, &acmeDriver, &processDriver, &fakeDriver};" in tree["acme/driver/api/built_in.cpp"]
+
+
+@pytest.mark.parametrize(
+    ("step", "first", "last"), [("01", "GetDeviceCount", "DeviceSynchronize"), ("04", "GetDeviceCount", "MemcpyAsync")]
+)
+def test_the_driver_has_each_entry_of_the_step_with_its_contract_above_it(step: str, first: str, last: str) -> None:
+    text = generate.project("acme", step, sim=False)["acme/driver/acme/driver.cpp"]
+    functions = re.findall(r'return todo\("(\w+)"\)', text)
+    assert (functions[0], functions[-1]) == (first, last)
+    assert [line.split()[0] for line in text.split("it.table.name")[1].splitlines()[1:] if "it.table." in line] == [
+        f"it.table.{name}" for name in functions
+    ]
+    assert text.count("// @return") >= len(functions) - 1
+    assert set(functions) <= set(skeleton.QUESTIONS)
+
+
+def test_an_entry_that_the_headers_lack_is_an_error() -> None:
+    with pytest.raises(ValueError, match="have no entry 'Teleport' with a contract"):
+        skeleton.entries(ROOT / "openreg" / "driver" / "include", ["Teleport"])
+
+
+def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    done = command("acme", "--out", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == f"backend: OUT is {str(tmp_path)!r}, which is not empty; expected a new folder\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_step_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    done = command("acme", "--step", "77", "--out", tmp_path / "new")
+    assert done.returncode == 1 and done.stderr.startswith("backend: ") and "77" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+# ------------------------------------------------------------------------------------------------ built and run
+
+
+def written(toy: str) -> str:
+    """The driver of the guide's toy, as the entry of this project. Its author would write it in place of each TODO."""
+    body = names.renamed(toy, "acme").partition("const OrDriver* orGetDriver(")[0].replace('"toy"', '"acme"')
+    return f"""#include "api/built_in.h"
+{body}
+namespace acme::api {{
+constinit const BuiltIn acmeDriver = {{table, nullptr}};
+}} // namespace acme::api
+""".replace("OrDriver table =", "constexpr OrDriver table =")
+
+
+@pytest.fixture(scope="module")
+def acme(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A project of step 04, built twice: as it was generated, and with a driver written."""
+    folder = tmp_path_factory.mktemp("acme")
+    done = command("acme", "--step", "04", "--out", folder / "project")
+    assert done.returncode == 0, done.stderr
+    environment = os.environ | {"CCACHE_BASEDIR": str(folder), "CCACHE_NOHASHDIR": "1"}
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+
+    def call(*line: str | Path) -> None:
+        ran = subprocess.run(
+            list(map(str, line)),
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout[-5000:]
+
+    def build(site: str) -> Path:
+        tree = folder / "project"
+        configured = [
+            "cmake",
+            "-G",
+            "Ninja",
+            "-S",
+            tree,
+            "-B",
+            folder / "build",
+            f"-DPython_EXECUTABLE={sys.executable}",
+        ]
+        call(*configured, "-DACME_WERROR=ON", *launcher)
+        call("cmake", "--build", folder / "build")
+        for component in ("lib", "python"):
+            call("cmake", "--install", folder / "build", "--component", component, "--prefix", folder / site)
+        return folder / site
+
+    skeleton_ = build("skeleton")
+    driver = folder / "project" / "acme" / "driver" / "acme" / "driver.cpp"
+    driver.write_text(written((ROOT / "examples" / "toy_driver" / "toy_driver.cpp").read_text()))
+    return folder / "project", skeleton_, build("site")
+
+
+def ran(site: Path, *line: str, where: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(site), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    return subprocess.run(
+        [sys.executable, *line], cwd=where, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+@pytest.mark.timeout(900)
+def test_the_skeleton_says_what_is_to_be_written_first(acme: Any, tmp_path: Path) -> None:
+    _, site, _ = acme
+    program = "import torch, torch_acme; print(torch.device('acme')); torch.ones(2, device='acme')"
+    done = ran(site, "-c", program, where=tmp_path)
+    assert done.stdout == "acme\n"
+    assert "NotImplementedError: acme: orGetDeviceCount: TODO: GetDeviceCount, in driver/acme/driver.cpp" in done.stderr
+
+
+def test_with_a_driver_the_program_of_the_step_and_its_tests_pass(acme: Any, tmp_path: Path) -> None:
+    project, _, site = acme
+    shutil.copytree(project / "tests", tmp_path / "tests")
+    demo = ran(site, str(project / "demo.py"), where=tmp_path)
+    assert demo.returncode == 0, demo.stderr
+    tests = ran(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", where=tmp_path)
+    assert tests.returncode == 0, tests.stdout[-5000:]
+
+
+def test_no_binary_has_our_name(acme: Any) -> None:
+    *_, site = acme
+    libraries = [*site.rglob("*.so")]
+    assert len(libraries) == 4
+    for library in libraries:
+        assert b"openreg" not in library.read_bytes().lower(), library
