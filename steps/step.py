@@ -30,7 +30,10 @@ from progress import watch
 TRACE = "Traceback (most recent call last):\n"
 FRAMES = re.compile(r"\A([ \t].*\n)+")
 FOLDERS = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+")
-TIME_OR_ADDRESS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(?= ?(ns|us|µs|ms|s)\b)")
+TIME_OR_ADDRESS = r"0x[0-9a-f]+|\d+(\.\d+)?(?= ?(ns|us|µs|ms|s)\b)"
+# Of PyTorch: a line of its sources, and for which backends it has kernels.
+OF_A_BUILD = r"(?<=\.h\":)\d+|(?<=these backends: \[)[\w, ]+"
+MAY_DIFFER = re.compile(f"{TIME_OR_ADDRESS}|{OF_A_BUILD}")
 COMPILER_ERROR = re.compile(r"^(?:\S*/)?(openreg/\S+?):(\d+):\d+: (?:fatal )?error: (.*)", re.M)
 FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 
@@ -61,8 +64,8 @@ def tidy(output: str) -> str:
 
 
 def difference(recorded: str, printed: str) -> str:
-    """Compare two outputs, times and addresses aside; return a diff, empty if they are equal."""
-    texts = [TIME_OR_ADDRESS.sub("N", text).splitlines() for text in (recorded, printed)]
+    """Compare two outputs, but for what may differ; return a diff, empty if they are equal."""
+    texts = [MAY_DIFFER.sub("N", text).splitlines() for text in (recorded, printed)]
     return "\n".join(difflib.unified_diff(*texts, "recorded", "printed", lineterm=""))
 
 

@@ -29,7 +29,10 @@ CLASSES = {
     "at::HostAllocator": "ATen/core/CachingHostAllocator.h",
     "at::CachingHostAllocatorImpl": "ATen/core/CachingHostAllocator.h",
     "c10::GeneratorImpl": "c10/core/GeneratorImpl.h",
+    "c10::BackendMeta": "c10/core/TensorImpl.h",
     "torch::profiler::impl::ProfilerStubs": "torch/csrc/profiler/stubs/base.h",
+    "libkineto::IActivityProfiler": "kineto/IActivityProfiler.h",
+    "libkineto::IActivityProfilerSession": "kineto/IActivityProfiler.h",
     "c10d::Backend": "torch/csrc/distributed/c10d/Backend.hpp",
 }
 # Modules whose functions a program calls without knowing the backend, and those that a backend calls.
@@ -37,7 +40,7 @@ MODULES = ["torch/accelerator/__init__.py", "torch/accelerator/memory.py", "torc
 MODULES += ["torch/accelerator/random.py", "torch/utils/backend_registration.py"]
 OPERATORS = "torchgen/packaged/ATen/native/native_functions.yaml"
 NAME = re.compile(r"/\*\s*(\w+)\s*\*/")  # of a parameter that is not used
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\[\[\w+\]\]", re.DOTALL)  # and attributes, which promise nothing to others
 VIRTUAL = re.compile(r"\bvirtual\s+([^;{}]*?)\s*(?:=\s*(?:0|default)\s*)?[;{]")
 SCHEMA = re.compile(r"^- func: ([\w.]+)(\(.*)$", re.MULTILINE)
 Read = Callable[[str], str]  # a file of PyTorch's, by its path in site-packages; nothing if it isn't there

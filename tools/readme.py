@@ -44,10 +44,12 @@ def commands() -> str:
 
 
 def needs() -> str:
-    """Returns what the project needs and is built for, in one line."""
+    """Returns what the project needs and is built for, or nothing in a copy for one PyTorch (make TORCH=2.14.1)."""
     project = read("pyproject.toml")
     wanted = next(need for need in project["build-system"]["requires"] if need.startswith("torch"))
     here = next(need.partition("==")[2] for need in project["dependency-groups"]["run"] if need.startswith("torch=="))
+    if "==" in wanted:
+        return ""
     first, end = (int(minor) for minor in re.findall(r"2\.(\d+)", wanted))
     python, disk = project["project"]["requires-python"].removeprefix(">="), read("docs/times.toml")["disk"]
     return (
@@ -66,12 +68,12 @@ BLOCKS = {
 
 
 def renewed(text: str, blocks: dict) -> str:
-    """Returns a text with its blocks as they should be."""
+    """Returns a text with its blocks as they should be; one that nothing is made for stays."""
     for name, make in blocks.items():
         block = re.compile(rf"(?<=<!-- {name} start -->\n).*?(?=<!-- {name} end -->)", re.DOTALL)
         if len(block.findall(text)) != 1:
             raise ValueError(f"expected one block between <!-- {name} start --> and <!-- {name} end -->")
-        text = block.sub(lambda _, make=make: make(), text)
+        text = block.sub(lambda there, make=make: make() or there[0], text)
     return text
 
 

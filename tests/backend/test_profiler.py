@@ -326,16 +326,19 @@ def test_the_profiler_without_kineto_measures_with_events(device: str) -> None:
     assert "OPENREG total" in profiler.key_averages().table(sort_by="self_device_time_total")
 
 
-def test_events_of_the_profiler_without_kineto_stand_on_the_stream(gate: GateFunction) -> None:
-    x = ready("openreg:0")
-    closed = gate(0)
-    with autograd_profile(use_device="openreg", use_kineto=False) as profiler:
-        x + x
-        opener = threading.Timer(0, closed.open)
-        opener.start()
-    opener.join()
+def test_events_of_the_profiler_without_kineto_stand_on_the_stream(device: str) -> None:
+    x, side = ready(device), torch.Stream(device)
+    torch.openreg.set_device(device)
+    sim.ok(sim.lib.orSimSetDelay(int(device[-1]), 20_000, 0))  # on another stream, events would pass in the meantime
+    try:
+        with autograd_profile(use_device="openreg", use_kineto=False) as profiler, side:
+            x + x
+    finally:
+        sim.ok(sim.lib.orSimSetDelay(int(device[-1]), 0, 0))
+        torch.openreg.set_device(0)
     (row,) = [it for it in profiler.function_events if it.name == "aten::add"]
-    assert [it.name for it in row.kernels] in (["aten::add"], [])  # below a microsecond there is none
+    assert [it.name for it in row.kernels] == ["aten::add"]
+    assert 20_000 <= row.device_time_total < 10e6
 
 
 # ------------------------------------------------------------------------------------------------------- from when on

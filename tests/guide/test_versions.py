@@ -28,7 +28,7 @@ struct TORCH_API Interface : public Base, Another {
     struct Inner { virtual void inner(); };
     return nullptr;
   }
-  virtual bool defaulted(bool flag = false) { return flag; }
+  virtual bool defaulted([[maybe_unused]] bool flag = false) { return flag; }
   void notVirtual();
 };
 struct Later { virtual void later(); };

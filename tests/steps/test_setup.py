@@ -27,7 +27,7 @@ def setup(
 ) -> subprocess.CompletedProcess[str]:
     """Runs setup.py, of a copy without sources that takes this PyTorch, with nothing but `path` to find programs on."""
     for name in ("setup.py", "pyproject.toml"):
-        (tmp_path / name).write_text((REPOSITORY / name).read_text().replace(f'"{TORCH}"', f'"{torch}"'))
+        (tmp_path / name).write_text((REPOSITORY / name).read_text().replace(f'"{TORCH}"', f'"{torch}"', 1))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CMAKE_", "PYTHON"))}
     command = [sys.executable, "setup.py", "--quiet", *arguments]
     env = environment | {"PATH": path, "PYTHONPATH": str(tmp_path / "site")} | env

@@ -8,7 +8,7 @@
 namespace openreg::api {
 
 /// What a driver with a simulated device does for the function of openreg_sim.h of the same name. Arguments have been
-/// checked as in openreg_driver.h.
+/// checked as in openreg_driver.h, and times are in nanoseconds here, as drivers count them.
 struct Controls {
   orError_t (*SetDelay)(int device, int64_t kernelNs, int64_t copyNs);
   orError_t (*LoseDevice)(int device);

@@ -1,6 +1,5 @@
 // The kernel "masked_select". It follows "nonzero_count", which has counted what the mask chooses.
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/indexing/nonzero_chunks.h"
 #include "kernels/launch/registry.h"

@@ -1,7 +1,6 @@
 // Rows of numbers of any type, as a kernel reads and writes them: in place if they are what it computes in.
 #pragma once
 
-#include <cstring>
 #include <vector>
 
 #include "kernels/loop/block.h"
