@@ -13,6 +13,7 @@ ABSENT = re.compile(
     r"Could not run '\w+::"  # no kernel
     r"|Backend doesn't support|Please register PrivateUse1HooksInterface|You should register `PrivateUse1Hooks"
     r"|is not a DeviceAllocator|the backend has not registered a module|module '[\w.]+' has no attribute"
+    r"|PyTorch is not linked with support for"
     r"|is not supported on device type|_share_fd_: only available on CPU|which communication backend to use"
     r"|not implemented: "
 )

@@ -117,7 +117,10 @@ def examine(name: str | None, package: str | None, chosen: Iterable[str], deadli
 def _row(probe: Probe, found: dict[str, Finding], seconds: float) -> Row:
     """The row of a probe; where something that it needs doesn't work and it doesn't either, only that."""
     finding = found[probe.name]
-    lacks = tuple(it for it in probe.needs if it in found and found[it].word == Word.MISSING)
+    absent = {it for it, other in found.items() if other.word == Word.MISSING}
+    if found["import"].word != Word.WORKS:
+        absent.add("import")
+    lacks = tuple(it for it in probe.needs if it in absent)
     if finding.word == Word.WORKS or not lacks:
         return replace(probe.row(finding), seconds=seconds)
     return replace(probe.row(Finding(Word.MISSING, f"needs {', '.join(lacks)}")), seconds=seconds, lacks=lacks)

@@ -6,7 +6,7 @@ import torch
 
 from ..backend import Backend
 from ..processes import Child
-from ..registry import Section, Wrong
+from ..registry import Section, Silent, Wrong
 
 section = Section("autograd", step=4, chapter="04-autograd", needs=("import", "tensors", "fallback"))
 NEEDS = (*section.needs, "backward")
@@ -18,7 +18,8 @@ def gradient(device: torch.device | str) -> torch.Tensor:
     x, first, second = (torch.randn(6, 6, generator=generator).to(device) for _ in range(3))
     first.requires_grad_()
     ((x @ first).tanh() @ second).pow(2).mean().backward()
-    assert first.grad is not None
+    if first.grad is None:
+        raise Silent("backward() leaves no gradient")
     return first.grad
 
 

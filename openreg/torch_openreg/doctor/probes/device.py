@@ -71,6 +71,6 @@ def index_of_a_tensor(backend: Backend) -> str:
 @section.probe("synchronize", write="DeviceGuardImplInterface::synchronizeDevice")
 def synchronize(backend: Backend) -> None:
     """Waits for each device; the section on streams sees whether that waits for work."""
-    for index in range(backend.count):
+    for index in range(max(backend.count, 1)):
         torch.accelerator.synchronize(index)
         backend.module.synchronize(index)

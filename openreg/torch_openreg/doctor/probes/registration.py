@@ -37,14 +37,13 @@ def name(backend: Backend) -> str:
 
 @section.probe("module functions", write="torch._register_device_module(NAME, module) with these functions")
 def module_functions(backend: Backend) -> str:
-    """Looks for the functions that PyTorch calls of each device's module, and compares what they count."""
+    """Looks for the functions that PyTorch calls of each device's module, and asks them for devices."""
     lacking = [it for it in FUNCTIONS if not hasattr(backend.module, it)]
     if lacking:
         raise Missing(f"torch.{backend.name} lacks {', '.join(lacking)}")
-    if (backend.module.device_count(), backend.module.is_available()) != (backend.count, backend.count > 0):
-        raise Wrong(
-            f"torch.{backend.name}.device_count() is {backend.module.device_count()}, the guard's {backend.count}"
-        )
+    count, available = backend.module.device_count(), backend.module.is_available()
+    if available != (count > 0):
+        raise Wrong(f"torch.{backend.name}.is_available() is {available} with {count} devices")
     return f"all {len(FUNCTIONS)} of torch.{backend.name}"
 
 
@@ -70,7 +69,7 @@ def methods(backend: Backend) -> str:
     step=11,
     chapter="11-packaging",
     write='the entry point "torch.backends"',
-    seconds=30.0,
+    seconds=60.0,
     needs=(),
 )
 def autoload(backend: Backend) -> str:
@@ -80,5 +79,5 @@ def autoload(backend: Backend) -> str:
     if done.returncode:
         raise Wrong(f"`import torch` fails: {(done.stderr.strip().splitlines() or [''])[-1]}")
     if done.stdout.split()[-1] != backend.name:
-        raise Missing("after `import torch` alone, the device has no name")
+        raise Missing(f"after `import torch` alone, the device is called {done.stdout.split()[-1]!r}")
     return "`import torch` is enough"

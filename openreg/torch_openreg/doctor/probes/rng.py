@@ -13,7 +13,7 @@ section = Section("random numbers", step=9, chapter="09-random", needs=("import"
 @section.probe("seed", step=3, write="_is_in_bad_fork, manual_seed_all in the device's module")
 def seed(backend: Backend) -> None:
     """Draws after torch.manual_seed, on each device, again with the same seed, and with another."""
-    for index in range(backend.count):
+    for index in range(max(backend.count, 1)):
         device, drawn = backend.device(index), []
         for number in (1, 1, 2):
             torch.manual_seed(number)

@@ -15,7 +15,7 @@ DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.com
 DTYPES += [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
 NEEDS = ("import", "tensors")
 TOO_MUCH = 1 << 50  # bytes; no device has a petabyte
-HOT = ("add.Tensor", "mul.Tensor", "mm", "relu", "sum.dim_IntList", "_softmax")
+HOT = ("add.Tensor", "mul.Tensor", "mm", "relu", "sum.dim_IntList", "_log_softmax")
 
 
 @section.probe("tensors", write="empty.memory_format, empty_strided, _copy_from")
