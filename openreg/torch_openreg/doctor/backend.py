@@ -23,11 +23,13 @@ class Backend:
     Attributes:
         name: As in ``torch.device(name)``.
         package: The Python package that registers it, or None where PyTorch knew the device by itself.
+        patience: Seconds that a probe gives to a process of its own.
     """
 
     def __init__(self, name: str, package: ModuleType | None) -> None:
         self.name = name
         self.package = package
+        self.patience = 8.0
 
     @property
     def module(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterable
@@ -23,12 +24,13 @@ def _judge(ended: Ended, seconds: float) -> Finding:
     return Finding(Word.WRONG, f"{detail}: {ended.printed}" if ended.printed else detail)
 
 
-def _answer(probe: Probe, backend: Any) -> list[str] | None:
+def _answer(probe: Probe, backend: Any, deadline: float) -> list[str] | None:
     """What the process of a probe sends back."""
     import torch
 
     from .answers import ask
 
+    backend.patience = 0.8 * deadline  # so that it is the probe that answers
     torch.set_num_threads(1)  # the CPU only computes what to compare with, and others want it
     finding = ask(probe, backend)
     return None if finding is None else [finding.word, finding.detail]
@@ -36,12 +38,14 @@ def _answer(probe: Probe, backend: Any) -> list[str] | None:
 
 def _ask_all(asked: list[Probe], backend: Any, deadline: float) -> dict[str, list[Any]]:
     """Forks a process for each probe. Returns verdict, detail and seconds of those that apply."""
-    jobs = [(it.name, partial(_answer, it, backend), max(it.seconds, deadline)) for it in asked]
+    gc.freeze()  # what is imported: else each process that ends would go through all of it, and copy it
+    limits = {it.name: max(it.seconds, deadline) for it in asked}
+    jobs = [(it.name, partial(_answer, it, backend, limits[it.name]), limits[it.name]) for it in asked]
     findings = {}
     for name, ended, seconds in run_all(jobs, len(os.sched_getaffinity(0))):
         if ended.status == 0 and ended.said is None:
             continue  # it doesn't apply
-        judged = _judge(ended, max(PROBES[name].seconds, deadline))
+        judged = _judge(ended, limits[name])
         findings[name] = [*(ended.said or [judged.word, judged.detail]), seconds]
     return findings
 

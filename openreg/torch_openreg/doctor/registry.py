@@ -68,7 +68,7 @@ class Probe:
     write: str  # the function to write where it is missing
     what: str  # what the probe does
     needs: tuple[str, ...]  # probes without which this one can't work
-    seconds: float  # its deadline
+    seconds: float  # its deadline, where that of all is shorter
     heavy: bool  # needs torch._dynamo, whose import takes seconds
     run: Run
 
@@ -127,7 +127,7 @@ class Section:
         step: int | None = None,
         chapter: str | None = None,
         needs: tuple[str, ...] | None = None,
-        seconds: float = 10.0,
+        seconds: float = 0.0,
         heavy: bool = False,
     ) -> Callable[[Run], Run]:
         """Registers a function as a probe. Its docstring's first line says what it does.
@@ -138,7 +138,7 @@ class Section:
             step: From which step on it works, if not from the section's.
             chapter: That explains it, if not the section's.
             needs: Probes without which it can't work, if not the section's.
-            seconds: After which it counts as hanging.
+            seconds: After which it counts as hanging, if that is longer than the deadline of all.
             heavy: Whether it needs torch._dynamo, as optimizers, profiles and compilers do.
         """
 

@@ -32,7 +32,9 @@ def backward(backend: Backend) -> None:
 @section.probe("exit", write="nothing static whose destructor needs the driver, or a thread of autograd's", needs=NEEDS)
 def exits(backend: Backend) -> None:
     """Runs a backward pass in a process that then ends as programs do."""
-    ended = Child(lambda: gradient(backend.device()).sum().item(), 8.0, group=False, like_a_program=True).wait()
+    ended = Child(
+        lambda: gradient(backend.device()).sum().item(), backend.patience, group=False, like_a_program=True
+    ).wait()
     if ended.status != 0:
         raise Wrong(f"a program that has run a backward pass {ended.how} at its end: {ended.printed}")
 

@@ -25,7 +25,7 @@ def fork(backend: Backend) -> str:
             return ["error", str(error)]
         return ["computes", ""]
 
-    ended = Child(use, 5.0, group=False).wait()
+    ended = Child(use, backend.patience, group=False).wait()
     if ended.status != 0:
         raise Wrong(f"a forked child that uses the device {ended.how}: {ended.printed}")
     said, error = ended.said

@@ -85,7 +85,7 @@ def sharing(backend: Backend) -> None:
         torch.accelerator.synchronize()
         return before
 
-    consumer = Child(consume, 5.0, group=False)  # forked before this process has used the device
+    consumer = Child(consume, backend.patience, group=False)  # forked before this process has used the device
     there = torch.arange(4.0).to(backend.device())
     torch.accelerator.synchronize()
     sender.send_bytes(ForkingPickler.dumps(there))

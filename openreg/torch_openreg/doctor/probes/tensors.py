@@ -51,7 +51,7 @@ def host_read(backend: Backend) -> str:
     """Reads a tensor's memory on the host, in a process that may die of it."""
     there = torch.tensor([305419896], dtype=torch.int32).to(backend.device())
     torch.accelerator.synchronize()
-    ended = Child(lambda: ctypes.c_int32.from_address(there.data_ptr()).value, 5.0, group=False).wait()
+    ended = Child(lambda: ctypes.c_int32.from_address(there.data_ptr()).value, backend.patience, group=False).wait()
     if ended.status == 0 and ended.said != 305419896:
         raise Silent("the host reads something else at data_ptr(): it is no address of the host's")
     return "the host can read it" if ended.status == 0 else f"a process that reads it {ended.how}"
