@@ -26,12 +26,9 @@ def _judge(ended: Ended, seconds: float) -> Finding:
 
 def _answer(probe: Probe, backend: Any, deadline: float) -> list[str] | None:
     """What the process of a probe sends back."""
-    import torch
-
     from .answers import ask
 
     backend.patience = 0.8 * deadline  # so that it is the probe that answers
-    torch.set_num_threads(1)  # the CPU only computes what to compare with, and others want it
     finding = ask(probe, backend)
     return None if finding is None else [finding.word, finding.detail]
 
