@@ -31,7 +31,7 @@ GOALS := $(or $(MAKECMDGOALS),all)
 .PHONY: $(GOALS) other-torch
 $(GOALS): other-torch ;
 other-torch: .venv/ready
-	@$(PYTHON_HERE) tools/other_torch.py $(TORCH) $(GOALS) $(foreach it,PART N OUT RED DRIVER NAME STEP SIM,$(if $($(it)),$(it)="$($(it))"))
+	@$(PYTHON_HERE) tools/other_torch.py $(TORCH) $(GOALS) $(foreach it,PART N OUT RED DRIVER NAME STEP SIM DEVICE ARGS,$(if $($(it)),$(it)="$($(it))"))
 else
 
 .PHONY: all
@@ -60,6 +60,10 @@ check: $(STAMPS)/build  ## What one runs while working: up to 5 minutes
 .PHONY: contract
 contract: .venv/ready  ## What a driver has, lacks and does wrong; DRIVER=process, or the path of your own
 	@$(PYTHON_HERE) tools/contract.py $(DRIVER)
+
+.PHONY: doctor
+doctor: $(STAMPS)/build  ## Each mechanism of a backend: works, missing, silent, wrong; DEVICE=npu another; ARGS="--html page.html"
+	@$(PYTHON_HERE) openreg/torch_openreg/doctor $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .PHONY: mutants
 mutants: $(STAMPS)/build  ## Seed bugs, one at a time, and see each of them caught; NAME=orFree runs those of one mechanism

@@ -20,6 +20,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
+PACKAGES = "openreg/torch_openreg/**/__init__.py"  # a step may have more of them than the one before
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -126,7 +127,7 @@ setup(
     ext_modules=[Extension("torch_openreg._C", sources=[])],
     cmdclass={"build_ext": CMakeBuild},
     install_requires=dependencies(),
-    packages=["torch_openreg", "torch_openreg.openreg"],
+    packages=[".".join(it.relative_to(ROOT / "openreg").parent.parts) for it in sorted(ROOT.glob(PACKAGES))],
     py_modules=[path.stem for path in sorted((ROOT / "openreg").glob("*.py"))],
     package_dir={"": "openreg"},
     package_data={"torch_openreg": ["py.typed", "*.pyi"]},

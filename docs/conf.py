@@ -60,6 +60,7 @@ openreg_beside = [
     "guide/isolated-device",
     "guide/code-generation",
     "guide/replacing-operators",
+    "guide/doctor",
 ]  # chapters beside the ladder: neither previous nor next of one
 
 # -- code --------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,84 @@
+"""The driver, where it has the contract of this guide, openreg.h; other backends have no such rows."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from ..backend import Backend
+from ..registry import Missing, NotApplicable, Section, Wrong
+from .entries import LEVELS, missing_entries
+
+section = Section("driver", step=1, chapter="drivers")
+
+
+@cache
+def library(package_file: str) -> ctypes.CDLL:
+    """The library with the contract's functions, among those that the package has loaded."""
+    folder = Path(package_file).resolve().parents[1]
+    loaded = {line.split(maxsplit=5)[5] for line in Path("/proc/self/maps").read_text().splitlines() if ".so" in line}
+    for path in sorted(map(str.strip, loaded)):
+        if Path(path).is_relative_to(folder):
+            found = ctypes.CDLL(path)
+            if hasattr(found, "orGetDriverName"):
+                found.orGetLastErrorMessage.restype = ctypes.c_char_p
+                return found
+    raise NotApplicable
+
+
+def library_of(backend: Backend) -> ctypes.CDLL:
+    """The library of a backend."""
+    if backend.package is None or not backend.package.__file__:
+        raise NotApplicable
+    return library(backend.package.__file__)
+
+
+@section.probe("library", write="a driver of your own: OPENREG_DRIVER=path/to/driver.so")
+def name(backend: Backend) -> str:
+    """Asks the library for the driver's name."""
+    found, driver = library_of(backend), ctypes.c_char_p()
+    if found.orGetDriverName(ctypes.byref(driver)):
+        raise Wrong(found.orGetLastErrorMessage().decode())
+    kind = {
+        b"sim": "; warning: a simulator, no chip",
+        b"process": "; warning: simulated, in a process",
+        b"fake": "; no chip",
+    }
+    return f"{Path(found._name).name}, driver '{(driver.value or b'').decode()}'{kind.get(driver.value or b'', '')}"
+
+
+@section.probe("entries", write="the functions named, in the table OrDriver of your driver")
+def entries(backend: Backend) -> str:
+    """Calls each function that the steps need, with arguments that change nothing."""
+    found = library_of(backend)
+    lacking, asked = missing_entries(found)
+    if lacking:
+        raise Missing(f"{len(lacking)} of {asked} not implemented: {', '.join(lacking)}")
+    return f"all {asked} that the steps need"
+
+
+@section.probe("level", write="the entries of the next level, in the table OrDriver of your driver")
+def level(backend: Backend) -> str:
+    """Says up to which step the driver carries."""
+    lacking, reached = missing_entries(library_of(backend))[0], ""
+    for steps, names in LEVELS:
+        if next_ones := [it for it in names if it in lacking]:
+            raise Missing(f"{f'steps {reached}' if reached else 'no step'}; step {steps} needs {', '.join(next_ones)}")
+        reached = f"01-{steps[-2:]}"
+    return f"steps {reached}"
+
+
+@section.probe("devices of the driver", write="orGetDeviceCount, orGetDeviceProperties")
+def driver_devices(backend: Backend) -> str:
+    """Compares the driver's number of devices with PyTorch's."""
+    found, count = library_of(backend), ctypes.c_int()
+    if found.orGetDeviceCount(ctypes.byref(count)):
+        raise Wrong(found.orGetLastErrorMessage().decode())
+    if count.value != torch.accelerator.device_count():
+        raise Wrong(f"the driver has {count.value} devices, torch.accelerator {torch.accelerator.device_count()}")
+    if not count.value:
+        raise Missing("the driver has no device")
+    return f"{count.value}"

@@ -1,0 +1,66 @@
+"""Which of the contract's functions a driver has: each is called once, so that a missing one says so."""
+
+from __future__ import annotations
+
+import ctypes
+
+# The functions that each part of the guide is the first to need, without "or"; those of tools/contract.py.
+LEVELS = [
+    ("01", "GetDeviceCount GetDeviceProperties DeviceGetState DeviceSynchronize"),
+    ("02-04", "Malloc Free PointerGetAttributes StreamGetDefault MemcpyWithStream MemcpyAsync"),
+    ("05", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"),
+    (
+        "06",
+        "DeviceGetStreamPriorityRange StreamCreateWithPriority StreamDestroy StreamQuery StreamSynchronize "
+        "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize EventElapsedTime",
+    ),
+    ("07-10", "MemGetInfo MallocHost FreeHost MemcpyPeerAsync"),
+]
+LEVELS = [(steps, names.split()) for steps, names in LEVELS]
+NOT_IMPLEMENTED = 9  # orErrorNotImplemented
+BYTES = 4096  # more than any struct of the contract has
+
+
+def missing_entries(library: ctypes.CDLL) -> tuple[list[str], int]:
+    """Calls all functions of the levels.
+
+    Returns:
+        The names of those that the driver lacks, and how many were called.
+    """
+    out, other = ctypes.create_string_buffer(BYTES), ctypes.create_string_buffer(BYTES)
+    no, zero, size = ctypes.c_void_p(), ctypes.c_int(0), ctypes.c_size_t(16)
+    host = ctypes.cast(ctypes.create_string_buffer(16), ctypes.c_void_p)
+    # Handles that are null, and memory of the host: a driver that has the function refuses them.
+    arguments = {
+        "GetDeviceCount": [out],
+        "GetDeviceProperties": [out, zero],
+        "DeviceGetState": [out, zero],
+        "Malloc": [out, size],
+        "Free": [no],
+        "PointerGetAttributes": [out, host],
+        "StreamGetDefault": [out, zero],
+        "MemcpyWithStream": [host, host, size, ctypes.c_int(3), no],
+        "MemcpyAsync": [host, host, size, ctypes.c_int(3), no],
+        "MemsetAsync": [host, zero, size, no],
+        "ModuleLoad": [out, ctypes.c_char_p(b"doctor")],
+        "ModuleGetKernel": [out, no, ctypes.c_char_p(b"doctor")],
+        "LaunchKernel": [no, host, size, no, ctypes.c_size_t(0), no],
+        "DeviceGetStreamPriorityRange": [out, other, zero],
+        "StreamCreateWithPriority": [out, zero, zero],
+        "StreamWaitEvent": [no, no, zero],
+        "EventCreateWithFlags": [out, zero],
+        "EventRecord": [no, no],
+        "EventElapsedTime": [out, no, no],
+        "MemGetInfo": [out, other, zero],
+        "MallocHost": [out, size],
+        "MemcpyPeerAsync": [host, zero, host, zero, size, no],
+        "DeviceSynchronize": [zero],
+    }
+    names = [name for _, names in LEVELS for name in names]
+    lacking = []
+    for name in names:
+        status = getattr(library, f"or{name}")(*arguments.get(name, [no]))  # the others take a handle or a pointer
+        said = library.orGetLastErrorMessage().decode()
+        if status == NOT_IMPLEMENTED and said in (f"not implemented: or{name}", "not implemented: orGetDeviceCount"):
+            lacking.append(name)
+    return lacking, len(names)
