@@ -139,7 +139,7 @@ def test_a_step_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def written(toy: str) -> str:
-    """The driver of the guide's toy, as the entry of this project. Its author would write it in place of each TODO."""
+    """The driver of the toy, as the one of this project: what its author would write in place of each TODO."""
     body = names.renamed(toy, "acme").partition("const OrDriver* orGetDriver(")[0].replace('"toy"', '"acme"')
     return f"""#include "api/built_in.h"
 {body}
@@ -209,13 +209,23 @@ def test_the_skeleton_says_what_is_to_be_written_first(acme: Any, tmp_path: Path
     assert "NotImplementedError: acme: orGetDeviceCount: TODO: GetDeviceCount, in driver/acme/driver.cpp" in done.stderr
 
 
-def test_with_a_driver_the_program_of_the_step_and_its_tests_pass(acme: Any, tmp_path: Path) -> None:
+def test_with_a_driver_the_program_of_the_step_runs_and_its_tests_pass_but_for_what_the_driver_lacks(
+    acme: Any, tmp_path: Path
+) -> None:
     project, _, site = acme
     shutil.copytree(project / "tests", tmp_path / "tests")
     demo = ran(site, str(project / "demo.py"), where=tmp_path)
     assert demo.returncode == 0, demo.stderr
     tests = ran(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", where=tmp_path)
-    assert tests.returncode == 0, tests.stdout[-5000:]
+    # The toy has no events, and what goes from one device to the other is ordered by one.
+    assert set(re.findall(r"^FAILED tests/test_step.py::(\w+)", tests.stdout, re.MULTILINE)) == {
+        "test_a_graph_may_cross_devices",
+        "test_of_streams_and_events_there_is_so_far_what_backward_needs",
+        "test_the_exercise_runs",
+    }
+    reasons = re.findall(r"NotImplementedError: (.*?) \[orErrorNotImplemented\]$", tests.stdout, re.MULTILINE)
+    assert set(reasons) == {"acme: not implemented: orEventCreateWithFlags"}
+    assert int(re.search(r"(\d+) passed", tests.stdout)[1]) > 10
 
 
 def test_no_binary_has_our_name(acme: Any) -> None:
