@@ -34,7 +34,8 @@ def table() -> str:
     texts = {step: (RECORDED / f"{step}.txt").read_text() for step in STEPS}
     found = {step: rows(text) for step, text in texts.items()}
     lines = [f"| | {' | '.join(STEPS)} |", "|---|" + ":-:|" * len(STEPS)]
-    for line in texts[STEPS[0]].splitlines()[3:]:
+    after_the_build = texts[STEPS[0]].partition("\nregistration\n")  # what stands before is about the machine
+    for line in "".join(after_the_build[1:]).splitlines():
         if match := ROW.match(line):
             signs = (SIGNS[found[step][match[2]][0]] for step in STEPS)
             lines.append(f"| {match[2]} | {' | '.join(signs)} |")
