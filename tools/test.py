@@ -58,6 +58,8 @@ LONG = [
             "backend/test_overloads",
             "backend/test_scalar_range",
             "contract/test_porting",
+            "steps/test_doctor",
+            "steps/test_generator",
             "steps/test_installed_torch",
             "steps/test_steps",
             "steps/test_toy_driver",

@@ -299,7 +299,7 @@ ys = [x.clone() for _ in range(20)]
             0,
         ),
         ("x = torch.ones(3).to('openreg:1'); sim.lib.orSimLoseDevice(1)", 0),
-        ("import signal; x = torch.ones(3).to('openreg'); os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)", -15),
+        ("import signal; x = torch.ones(3).to('openreg'); os.kill(os.getpid(), signal.SIGTERM); time.sleep(50)", -15),
     ],
     ids=[
         "idle",
@@ -320,8 +320,8 @@ ys = [x.clone() for _ in range(20)]
 )
 def test_a_process_ends_promptly_with_its_own_status(program: ProgramFunction, code: str, status: int) -> None:
     start = time.monotonic()
-    said = program(code, status=status, timeout=20)
-    assert time.monotonic() - start < 10
+    said = program(code, status=status, timeout=60)
+    assert time.monotonic() - start < 30, "it waited for a gate's deadline, or for a thread that never comes"
     assert "terminate called" not in said and "Fatal" not in said
 
 
