@@ -1,6 +1,7 @@
 """Makes a backend of your own from any step: a project with your name in the place of ours, and a driver to write.
 
-    python backend/generate.py acme [--step 04] [--out DIR] [--sim]       (make backend NAME=acme STEP=04 OUT=DIR SIM=1)
+    python backend/generate.py acme [--step 04] [--out DIR] [--sim] [--vendor-header acme.h --vendor-lib libacme.so]
+                        (make backend NAME=acme STEP=04 OUT=DIR SIM=1 VENDOR_HEADER=acme.h VENDOR_LIB=libacme.so)
 
 The project has the PyTorch side of the step, and of the device side the entry points and the contract. Its driver is a
 skeleton, in which each entry that the step needs is to be written. With --sim our simulator and its kernels come along,
@@ -12,6 +13,7 @@ import posixpath
 import re
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import names
 import skeleton
@@ -28,6 +30,48 @@ DRIVER = "openreg/driver"
 SIMULATED = (f"{DRIVER}/common/", f"{DRIVER}/sim/", f"{DRIVER}/process/", f"{DRIVER}/fake/", "openreg/kernels/")
 SIMULATOR = (f"{DRIVER}/api/control.cpp", f"{DRIVER}/include/openreg_sim.h")
 Tree = dict[str, str]
+DEFINED = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
+
+
+class Vendor(NamedTuple):
+    """The vendor's header and library."""
+
+    header: Path
+    library: Path
+
+    def check(self, tree: Tree) -> None:
+        """Checks that they are there, and that nothing in a project has one of their names.
+
+        Raises:
+            ValueError: If not.
+        """
+        for argument, file in (("VENDOR_HEADER", self.header), ("VENDOR_LIB", self.library)):
+            if not file.is_file():
+                raise ValueError(f"{argument} is {str(file)!r}, which is no file; expected the path of the vendor's")
+        headers = {posixpath.basename(path): text for path, text in tree.items() if path.endswith(".h")}
+        if self.header.name in headers:
+            raise ValueError(f"VENDOR_HEADER is {str(self.header)!r}, and the project has a header of that name")
+        built = re.findall(
+            r"add_library\((\w+) SHARED", "".join(t for p, t in tree.items() if p.endswith("CMakeLists.txt"))
+        )
+        if self.library.name.partition(".so")[0].removeprefix("lib") in built:
+            raise ValueError(f"VENDOR_LIB is {str(self.library)!r}, and the project builds a library of that name")
+        theirs = set(DEFINED.findall(self.header.read_text(errors="replace")))
+        if both := theirs & set(DEFINED.findall("".join(headers.values()))):
+            raise ValueError(f"VENDOR_HEADER is {str(self.header)!r}, and the project defines {min(both)}, too")
+
+    def build(self, name: str) -> str:
+        """The lines of CMake that give them to the driver."""
+        upper = name.upper()
+        return f"""
+# The vendor's header and library; -D{upper}_VENDOR_LIBRARY=… names others.
+set({upper}_VENDOR_INCLUDE "{self.header.resolve().parent}" CACHE PATH "Where the vendor's header is")
+set({upper}_VENDOR_LIBRARY "{self.library.resolve()}" CACHE FILEPATH "The vendor's library")
+target_include_directories({name}_objects SYSTEM PRIVATE "${{{upper}_VENDOR_INCLUDE}}")
+target_link_libraries({name}_device PRIVATE "${{{upper}_VENDOR_LIBRARY}}")
+get_filename_component({name}_vendor_folder "${{{upper}_VENDOR_LIBRARY}}" DIRECTORY)
+set_property(TARGET {name}_device APPEND PROPERTY INSTALL_RPATH "${{{name}_vendor_folder}}")
+"""
 
 
 def needed(tree: Tree) -> Tree:
@@ -70,7 +114,7 @@ def with_own_driver(tree: Tree, step: int, *, sim: bool) -> Tree:
     }
 
 
-def project(name: str, step: str, *, sim: bool) -> Tree:
+def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) -> Tree:
     """All files of the project, by their paths in it."""
     ladder = Ladder()
     index = ladder.find(step)
@@ -97,6 +141,11 @@ def project(name: str, step: str, *, sim: bool) -> Tree:
     left = {path: words for path, text in done.items() if (words := names.leftovers(path + text))}
     if left:
         raise ValueError(f"the name is left in {left}")
+    if vendor:
+        vendor.check(done)
+        done[f"{name}/driver/CMakeLists.txt"] += vendor.build(name)
+        driver = f"{name}/driver/{name}/driver.cpp"
+        done[driver] = done[driver].replace("\n\nnamespace", f"\n\n#include <{vendor.header.name}>\n\nnamespace", 1)
     return done | {"LICENSE": license_}  # which says whose the copied parts are
 
 
@@ -107,19 +156,25 @@ def main() -> None:
     parser.add_argument("--step", default="04", help="number or name of the step to start from (default: 04)")
     parser.add_argument("--out", type=Path, help="new folder for the project (default: ../torch_NAME)")
     parser.add_argument("--sim", action="store_true", help="bring the simulator along, and use it by default")
+    parser.add_argument("--vendor-header", type=Path, help="the vendor's header, for the driver to include")
+    parser.add_argument("--vendor-lib", type=Path, help="the vendor's library, for the driver to be linked to")
     given = parser.parse_args()
     out = given.out or ROOT.parent / f"torch_{given.name}"
     try:
         names.check(given.name)
         if out.exists() and any(out.iterdir()):
             raise ValueError(f"OUT is {str(out)!r}, which is not empty; expected a new folder")
-        files = project(given.name, given.step, sim=given.sim)
+        if (given.vendor_header is None) != (given.vendor_lib is None):
+            raise ValueError("VENDOR_HEADER and VENDOR_LIB go together; expected both or none")
+        vendor = Vendor(given.vendor_header, given.vendor_lib) if given.vendor_lib else None
+        files = project(given.name, given.step, sim=given.sim, vendor=vendor)
     except (ValueError, StepError) as error:
         sys.exit(f"backend: {error}")
     for path, text in files.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_text(text)
-    print(f"{len(files)} files in {out}\nnext: cd {out} && pip install --no-build-isolation -e . && python demo.py")
+    print(f"torch_{given.name}, from step {given.step}, is in {out}")
+    print(f"next: cd {out} && pip install --no-build-isolation -e . && python demo.py")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,9 @@ def driver(include: Path, names: list[str]) -> str:
     functions = "\n".join(map(function_of, all_entries))
     lines = "\n".join(f"  it.{it.name} = {it.name[0].lower()}{it.name[1:]};" for it in all_entries)
     return f"""// The driver of your device: what openreg.h asks for, in terms of your vendor's library.
+#include "address_map.h"
 #include "api/built_in.h"
+#include "vendor_error.h"
 
 namespace openreg::api {{
 namespace {{

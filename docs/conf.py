@@ -57,6 +57,7 @@ python_use_unqualified_type_names = True
 # -- order -------------------------------------------------------------------------------------------------------------
 openreg_beside = [
     "guide/drivers",
+    "guide/your-backend",
     "guide/isolated-device",
     "guide/code-generation",
     "guide/replacing-operators",

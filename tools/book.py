@@ -26,7 +26,7 @@ LINK = re.compile(r'href="([^"]*)"')
 def chapters(site: Path) -> list[str]:
     """Returns the pages of the book in order, as their paths in the site."""
     ladder = sorted(path.name for path in site.glob("guide/[0-9]*.html"))
-    names = ["prologue.html", *ladder, "drivers.html", "isolated-device.html"]
+    names = ["prologue.html", *ladder, "your-backend.html", "drivers.html", "isolated-device.html"]
     names += ["code-generation.html", "replacing-operators.html", "doctor.html"]
     pages = ["how-to-use.html", *(f"guide/{name}" for name in names), "map.html", "glossary.html"]
     return [page for page in pages if (site / page).is_file()]
