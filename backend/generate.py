@@ -9,9 +9,11 @@ and serve until yours can.
 """
 
 import argparse
+import json
 import posixpath
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,9 +128,16 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
     tree["demo.py"] = (folder / "demo.py").read_text()
     for file in ("test_step.py", "exercise.py"):
         tree[f"tests/{file}"] = (folder / file).read_text()
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["run"]
+    values = {
+        "@STEP@": number,
+        "@DRIVER@": "sim" if sim else "openreg",
+        '["@RUN@"]': json.dumps([it for it in ours if not it.startswith("torch==")] if sim else []),
+        "@RUNNER@": "ubuntu-24.04" if sim else "self-hosted",
+    }
     for file in sorted(TEMPLATE.rglob("*")):
         if file.is_file():
-            text = file.read_text().replace("@STEP@", number).replace("@DRIVER@", "sim" if sim else "openreg")
+            text = re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], file.read_text())
             tree[file.relative_to(TEMPLATE).as_posix()] = text
     tree[f"{DRIVER}/CMakeLists.txt"] = tree[f"{DRIVER}/CMakeLists.txt"].replace(
         '"${CMAKE_CURRENT_SOURCE_DIR}/common/*.cpp"',

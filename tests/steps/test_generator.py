@@ -8,10 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "backend"))
@@ -95,6 +97,15 @@ def test_without_the_simulator_there_is_one_driver_and_no_kernel() -> None:
     sources = {posixpath.dirname(path) for path in tree if path.endswith(".cpp")}
     assert not [folder for folder in sources if folder.startswith("acme/kernels/") and folder != "acme/kernels/launch"]
     assert "acme/driver/sim" not in sources and "acme/driver/process" not in sources
+
+
+def test_a_project_says_what_it_needs_and_where_it_is_tested() -> None:
+    with_, without = (generate.project("acme", "04", sim=sim) for sim in (True, False))
+    needs = [tomllib.loads(tree["pyproject.toml"])["dependency-groups"]["run"] for tree in (with_, without)]
+    assert [[it.partition("==")[0] for it in run] for run in needs] == [["scipy-openblas32"], []]
+    runners = [yaml.safe_load(it[".github/workflows/tests.yml"])["jobs"]["tests"]["runs-on"] for it in (with_, without)]
+    assert runners == ["ubuntu-24.04", "self-hosted"]
+    assert "step 04" in without["README.md"] and "@" not in without["README.md"]
 
 
 def test_with_the_simulator_it_serves_by_default() -> None:
