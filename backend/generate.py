@@ -132,7 +132,7 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
     values = {
         "@STEP@": number,
         "@DRIVER@": "sim" if sim else "openreg",
-        '["@RUN@"]': json.dumps([it for it in ours if not it.startswith("torch==")] if sim else []),
+        '["what-it-runs-with"]': json.dumps([it for it in ours if not it.startswith("torch==")] if sim else []),
         "@RUNNER@": "ubuntu-24.04" if sim else "self-hosted",
     }
     for file in sorted(TEMPLATE.rglob("*")):
