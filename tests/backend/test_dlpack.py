@@ -113,9 +113,10 @@ def test_another_librarys_stream_waits_for_what_was_queued(device: str, gate: Ga
         capsule = x.__dlpack__(stream=consumer.native_handle)
     with consumer:
         seen = torch.utils.dlpack.from_dlpack(capsule) + 0
-    assert not consumer.query()
+    waiting = Call(consumer.synchronize)
+    assert waiting.blocks()
     closed.open()
-    consumer.synchronize()
+    waiting.result()
     assert torch.equal(seen.cpu(), torch.full((4,), 7.0))
 
 
