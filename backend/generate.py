@@ -25,7 +25,7 @@ TEMPLATE = ROOT / "backend" / "template"
 sys.path[:0] = [str(ROOT / "steps"), str(ROOT / "tools")]
 
 from assemble import Ladder, StepError  # noqa: E402
-from contract import LEVELS  # noqa: E402
+from levels import LEVELS  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#include [<"]([^>"]+)[>"]', re.MULTILINE)
 DRIVER = "openreg/driver"
@@ -139,10 +139,6 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
         if file.is_file():
             text = re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], file.read_text())
             tree[file.relative_to(TEMPLATE).as_posix()] = text
-    tree[f"{DRIVER}/CMakeLists.txt"] = tree[f"{DRIVER}/CMakeLists.txt"].replace(
-        '"${CMAKE_CURRENT_SOURCE_DIR}/common/*.cpp"',
-        '"${CMAKE_CURRENT_SOURCE_DIR}/common/*.cpp"\n  "${CMAKE_CURRENT_SOURCE_DIR}/openreg/*.cpp"',
-    )
     done = {}
     for path, text in tree.items():
         build = path.endswith(("CMakeLists.txt", ".cmake"))

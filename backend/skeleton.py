@@ -12,6 +12,11 @@ class Entry(NamedTuple):
     parameters: str
     contract: str  # the comment of openreg.h
 
+    @property
+    def function(self) -> str:
+        """What the driver calls its function."""
+        return self.name[0].lower() + self.name[1:]
+
 
 # What to find out about the vendor's library before the entry is written.
 QUESTIONS = {
@@ -49,7 +54,7 @@ def function_of(entry: Entry) -> str:
     unnamed = re.sub(r"\w+(?=,|$)", lambda name: f"/*{name[0]}*/", entry.parameters)
     question = f"//\n// To find out: {QUESTIONS[entry.name]}\n" if entry.name in QUESTIONS else ""
     return f"""{contract}
-{question}orError_t {entry.name[0].lower()}{entry.name[1:]}({unnamed}) {{
+{question}orError_t {entry.function}({unnamed}) {{
   return todo("{entry.name}");
 }}
 """
@@ -59,7 +64,7 @@ def driver(include: Path, names: list[str]) -> str:
     """The driver's source."""
     all_entries = entries(include, names)
     functions = "\n".join(map(function_of, all_entries))
-    lines = "\n".join(f"  it.{it.name} = {it.name[0].lower()}{it.name[1:]};" for it in all_entries)
+    lines = "\n".join(f"  it.table.{it.name} = {it.function};" for it in all_entries)
     return f"""// The driver of your device: what openreg.h asks for, in terms of your vendor's library.
 #include "address_map.h"
 #include "api/built_in.h"
@@ -81,7 +86,7 @@ constinit const BuiltIn openregDriver = [] {{
   it.table.size = sizeof(OrDriver);
   it.table.version = OPENREG_DRIVER_VERSION;
   it.table.name = "openreg";
-{lines.replace("  it.", "  it.table.")}
+{lines}
   return it;
 }}();
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import toy_driver
+from levels import LEVELS, Level
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests" / "contract"
@@ -34,34 +35,6 @@ ORDER = ["sim", "process", "process-python", "toy", "fake"]
 # Groups that are about the driver under test. The others test the header, the choice of a driver, or one of our own.
 GROUPS = ["device", "memory", "copy", "kernel", "stream", "event", "errors", "async_errors", "launch_blocking"]
 GROUPS += ["ipc", "arguments", "fork", "exit", "resources", "activity", "simulator"]
-
-
-class Level(NamedTuple):
-    """What part of the guide runs on a driver once it has some entries."""
-
-    name: str
-    steps: str
-    entries: str  # without "or"
-
-
-# Each level needs those before it.
-LEVELS = [
-    Level("devices", "01", "GetDeviceCount GetDeviceProperties DeviceGetState DeviceSynchronize"),
-    Level(
-        "tensors and fallback",
-        "02-04",
-        "Malloc Free PointerGetAttributes StreamGetDefault MemcpyWithStream MemcpyAsync",
-    ),
-    Level("kernels", "05", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"),
-    Level(
-        "streams and events",
-        "06",
-        "DeviceGetStreamPriorityRange StreamCreateWithPriority StreamDestroy StreamQuery StreamSynchronize "
-        "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize "
-        "EventElapsedTime",
-    ),
-    Level("memory, pinned memory, several devices", "07-10", "MemGetInfo MallocHost FreeHost MemcpyPeerAsync"),
-]
 
 
 class Result(NamedTuple):

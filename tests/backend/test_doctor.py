@@ -259,7 +259,7 @@ def test_the_oldest_tools_are_those_of_the_build() -> None:
 
 
 def test_the_levels_of_a_driver_are_those_of_the_contracts_tests() -> None:
-    text = (ROOT / "tools" / "contract.py").read_text()
+    text = (ROOT / "tools" / "levels.py").read_text()
     levels = text[text.index("LEVELS = [") : text.index("]\n", text.index("LEVELS = ["))]
     words = set(re.findall(r"\b[A-Z][A-Za-z]+\b", levels)) - {"LEVELS", "Level"}
     assert {name for _, names in entries.LEVELS for name in names} == words

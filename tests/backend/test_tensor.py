@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from .conftest import free_memory
+from .conftest import ProgramFunction, free_memory
 from .test_copy import FLOAT8, TYPES, error_of, name, raw, values
 
 pytestmark = pytest.mark.usefixtures("nothing_leaks")
@@ -724,3 +724,14 @@ def test_a_tensor_of_no_element_takes_no_memory(device: str) -> None:
 def test_new_memory_is_aligned(device: str) -> None:
     kept = [torch.empty(size, dtype=torch.uint8, device=device) for size in (1, 3, 100, 1000)]
     assert all(x.data_ptr() % 64 == 0 for x in kept)
+
+
+@pytest.mark.parametrize("made", ["empty(2, ", "empty_strided((2,), (1,), "])
+def test_complex_numbers_of_halves_come_with_pytorchs_warning(program: ProgramFunction, made: str) -> None:
+    """It comes once in a process: from here where there is no tensor of the CPU."""
+    said = program(f"""
+import torch
+for _ in range(2):
+    torch.{made}dtype=torch.complex32, device="openreg")
+""")
+    assert said.count("ComplexHalf support is experimental and many operators don't support it yet.") == 1

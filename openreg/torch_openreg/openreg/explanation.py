@@ -28,7 +28,7 @@ WAITS = (
 """The driver's entries that return when the device is done."""
 
 _WHOLE = "torch.openreg.explain"
-_NOT_THE_PROGRAM = tuple(f"{Path(file).parent}/" for file in (torch.__file__, str(Path(__file__).parent)))
+_NOT_THE_PROGRAM = (f"{Path(torch.__file__).parent}/", f"{Path(__file__).parents[1]}/")
 
 
 # LITERALINCLUDE START: EXPLAIN LINES

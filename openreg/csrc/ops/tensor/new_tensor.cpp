@@ -5,12 +5,16 @@
 
 #include <ATen/EmptyTensor.h>
 #include <c10/core/TensorImpl.h>
+#include <c10/util/Exception.h>
 
 namespace openreg {
 
 // LITERALINCLUDE START: NEW TENSOR
 namespace {
 at::Tensor tensorOf(size_t bytes, at::ScalarType type) {
+  if (type == at::kComplexHalf) {
+    TORCH_WARN_ONCE("ComplexHalf support is experimental and many operators don't support it yet.");
+  }
   constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
   return at::detail::make_tensor<c10::TensorImpl>(newStorage(bytes), kKeys, c10::scalarTypeToTypeMeta(type));
 }
