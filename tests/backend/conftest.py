@@ -162,6 +162,19 @@ def puts_back() -> Iterator[None]:
     put_back()
 
 
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """For tests that compare how much memory is in use: what an earlier test has left in cycles is not given back here.
+
+    Python's collector runs when it likes. In the middle of such a test it would free tensors that were counted before.
+    """
+    if any(torch.openreg.memory_allocated(index) for index in range(torch.openreg.device_count())):
+        gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
 def free_memory() -> list[int]:
     """Bytes of each device that no tensor has, whether the cache or the driver has them."""
     devices = range(torch.openreg.device_count())

@@ -56,6 +56,7 @@ def test_networks_train_in_half_as_they_do_in_float(device: str, kind: str) -> N
     assert expected[-1] < expected[0] / 2
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_in_half_less_is_kept_for_the_backward_pass(device: str) -> None:
     model = nn.Sequential(*(nn.Linear(256, 256) for _ in range(8))).to(device)
     rows = torch.randn(4096, 256, device=device)

@@ -211,6 +211,7 @@ def test_without_dropout_no_random_number_is_used(device: str) -> None:
 # -------------------------------------------------------------------------------------------------------- memory
 
 
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_long_sequence_needs_no_memory_for_its_pairs(device: str, causal: bool) -> None:
     length, width = 4096, 32

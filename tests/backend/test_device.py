@@ -343,6 +343,7 @@ def test_the_device_is_restored_after_an_error_in_the_middle(device: str, before
     assert current() == before
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_memory_comes_from_the_device_asked_for_whatever_is_current(device: str) -> None:
     index = torch.device(device).index
     before = [torch.openreg.memory_allocated(i) for i in (0, 1)]

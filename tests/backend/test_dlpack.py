@@ -58,6 +58,7 @@ def test_what_comes_out_is_the_same_memory(device: str, dtype: torch.dtype) -> N
     assert not x.cpu().any()
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_the_memory_lives_as_long_as_one_of_them(device: str) -> None:
     before = openreg.memory_allocated(device)
     x = torch.arange(1000.0, device=device)

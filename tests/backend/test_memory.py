@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import threading
 from collections.abc import Callable, Iterator
@@ -37,10 +36,8 @@ def now(device: str, *names: str) -> tuple[int, ...]:
 
 
 @pytest.fixture(autouse=True)
-def empty_cache() -> Iterator[None]:
+def empty_cache(no_collection: None) -> Iterator[None]:
     """Every test begins with nothing in the cache."""
-    if any(openreg.memory_allocated(index) for index in range(openreg.device_count())):
-        gc.collect()  # what an earlier test has left in cycles would else be given back in the middle
     openreg.empty_cache()
     yield
     for index in range(openreg.device_count()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import threading
 from collections.abc import Iterator
@@ -52,9 +51,8 @@ def blocks(device: str) -> list[tuple[int, int, str]]:
 
 
 @pytest.fixture(autouse=True)
-def recording() -> Iterator[None]:
+def recording(no_collection: None) -> Iterator[None]:
     """Every test begins with nothing in the cache, and with the recording on."""
-    gc.collect()
     openreg.empty_cache()
     history._record_memory_history(clear_history=True)
     yield

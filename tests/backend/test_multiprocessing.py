@@ -224,6 +224,7 @@ del sent
 # --------------------------------------------------------------------------------------------------------------- lives
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_memory_that_a_receiver_has_is_kept_until_it_lets_go(other: Other) -> None:
     torch.openreg.synchronize()
     before = torch.openreg.memory_allocated()
@@ -239,6 +240,7 @@ def test_memory_that_a_receiver_has_is_kept_until_it_lets_go(other: Other) -> No
     assert torch.openreg.memory_allocated() == before
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_memory_of_a_receiver_that_was_killed_comes_back(another: Callable[..., Other]) -> None:
     second, before = another(), torch.openreg.memory_allocated()
     second.does("x = sent[0]", torch.ones(1000, device="openreg"))
