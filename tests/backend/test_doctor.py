@@ -193,8 +193,7 @@ print([(name, ask(PROBES[name], backend).word.value) for name in ("synchronize",
 
 def test_which_operators_stay_in_float32_is_for_the_backend_to_say(program: ProgramFunction) -> None:
     code = """
-lib = torch.library.Library("aten", "IMPL")
-lib.impl("sum", torch.library.fallthrough_kernel, "AutocastPrivateUse1")
+torch.Tensor.sum = lambda self: torch.zeros(1, dtype=self.dtype)
 print(ask(PROBES["autocast"], backend))
 """
     said = program(LOADED + code)
