@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +235,7 @@ def since(name: str, function: str) -> str:
     return f"{oldest} or before" if versions[0].startswith(oldest) else versions[0].rpartition(".")[0]
 
 
+@cache
 def first_steps() -> dict[tuple[str, str], str]:
     """Class and function -> the name of the first step whose sources override it."""
     ladder, found = Ladder(), {}
