@@ -62,6 +62,8 @@ openreg_beside = [
     "guide/code-generation",
     "guide/replacing-operators",
     "guide/doctor",
+    "guide/registration-contract",
+    "guide/what-backends-get-wrong",
 ]  # chapters beside the ladder: neither previous nor next of one
 
 # -- code --------------------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ def chapters(site: Path) -> list[str]:
     ladder = sorted(path.name for path in site.glob("guide/[0-9]*.html"))
     names = ["prologue.html", *ladder, "your-backend.html", "drivers.html", "isolated-device.html"]
     names += ["code-generation.html", "replacing-operators.html", "doctor.html"]
+    names += ["registration-contract.html", "what-backends-get-wrong.html"]
     pages = ["how-to-use.html", *(f"guide/{name}" for name in names), "map.html", "glossary.html"]
     return [page for page in pages if (site / page).is_file()]
 

@@ -161,6 +161,45 @@ def test_a_probe_that_hangs_takes_along_what_it_started(program: ProgramFunction
     assert not status.exists() or status.read_text().rpartition(") ")[2][0] == "Z"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Operator 'aten::special_zeta.out' is not implemented for torch_acme.",
+        "getMemoryInfo is not implemented for this allocator yet.",
+        "Expected a 'cpu' device type for generator but found 'acme'",
+        "Could not run 'aten::record_stream' with arguments from the 'acme' backend.",
+    ],
+)
+def test_an_error_that_says_what_is_not_there_counts_as_missing(program: ProgramFunction, text: str) -> None:
+    body = f"raise RuntimeError({text!r})"
+    assert '["missing", "RuntimeError: ' in program(LOADED + PROBE.format(body))
+
+
+def test_the_last_words_of_a_process_are_the_errors_and_not_those_of_its_stack(program: ProgramFunction) -> None:
+    printed = (
+        "  what():  the text\\n[rank0]:[W1124 08:20 a.cpp:1] Warning: b\\nException raised from a\\n  frame #1: c + 0x1"
+    )
+    body = f"print('{printed}'); sys.stdout.flush(); os.abort()"
+    assert '"the process dies by SIGABRT: what():  the text"' in program(LOADED + PROBE.format(body))
+
+
+def test_a_module_without_synchronize_is_a_row_of_the_module_and_not_of_the_guard(program: ProgramFunction) -> None:
+    code = """
+del torch.openreg.synchronize
+print([(name, ask(PROBES[name], backend).word.value) for name in ("synchronize", "module functions")])
+"""
+    assert "[('synchronize', 'works'), ('module functions', 'missing')]" in program(LOADED + code)
+
+
+def test_which_operators_stay_in_float32_is_for_the_backend_to_say(program: ProgramFunction) -> None:
+    code = """
+torch.Tensor.sum = lambda self: torch.zeros(1, dtype=self.dtype)
+print(ask(PROBES["autocast"], backend))
+"""
+    said = program(LOADED + code)
+    assert "Word.WORKS" in said and "sums are in half precision, too" in said
+
+
 def test_a_probe_leaves_nothing_to_the_next_one(program: ProgramFunction) -> None:
     code = """
 @Section("test", needs=()).probe("first", write="")

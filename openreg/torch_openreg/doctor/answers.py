@@ -15,7 +15,8 @@ ABSENT = re.compile(
     r"|is not a DeviceAllocator|the backend has not registered a module|module '[\w.]+' has no attribute"
     r"|PyTorch is not linked with support for"
     r"|is not supported on device type|_share_fd_: only available on CPU|which communication backend to use"
-    r"|not implemented: "
+    r"|not implemented: |Operator 'aten::[\w.]+' is not implemented for|is not implemented for this allocator"
+    r"|Expected a 'cpu' device type for generator"  # the operator is the CPU's
 )
 ASSERTED = re.compile(r"\S+ INTERNAL ASSERT FAILED at .*?, please report a bug to PyTorch\. ")
 LONGEST = 200  # characters of a symptom: errors of PyTorch's bring along a page

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import tempfile
 import time
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+# Of what PyTorch prints, warnings, and what stands below the text of an error.
+NOISE = re.compile(r"\s*frame #\d+: |Exception raised from |(\[rank\d+\]:)?\[W\d+ ")
 PAUSE = 0.005  # seconds between two looks at what has ended
 
 
@@ -89,7 +92,7 @@ class Child:
             (os.killpg if self._group else os.kill)(self.pid, signal.SIGKILL)
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         said, printed = self._read(self._answer), self._read(self._output).splitlines()
-        last = next((line.strip() for line in reversed(printed) if line.strip()), "")
+        last = next((line.strip() for line in reversed(printed) if line.strip() and not NOISE.match(line)), "")
         return Ended(status if ended else None, json.loads(said) if said else None, last)
 
     @staticmethod

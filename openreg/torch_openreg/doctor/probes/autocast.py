@@ -14,21 +14,23 @@ section = Section("mixed precision", step=14, chapter="14-amp", needs=("import",
 def autocast(backend: Backend) -> str:
     """Multiplies in a region, in each half type, looks at the result's type, and compares with the CPU."""
     (left, there), (right, other) = backend.numbers(8, 6), backend.numbers(6, 4)
-    works = []
+    works, sums = [], ""
     for dtype in (torch.bfloat16, torch.float16):
         with torch.autocast(backend.name, dtype=dtype):
             product = there @ other
-            total = product.exp().sum()
+            total = product.sum()
         if product.dtype == torch.float32:
             if works:
                 raise Silent(f"a region of {dtype} computes in float32; {works[0]} works")
             raise Silent(f"a region of {dtype} warns, and computes in float32")
-        if product.dtype != dtype or total.dtype != torch.float32:
-            raise Wrong(f"in a region of {dtype}, a product is {product.dtype} and a sum {total.dtype}")
+        if product.dtype != dtype:
+            raise Wrong(f"in a region of {dtype}, a product is {product.dtype}")
         if not torch.allclose(product.float().cpu(), left @ right, rtol=0.05, atol=0.1):
             raise Wrong(f"in a region of {dtype}, a product has other numbers than the CPU's")
         works.append(dtype)
-    return ", ".join(map(str, works))
+        # Which operators stay in float32 is for the backend to say.
+        sums = "" if total.dtype == torch.float32 else "; sums are in half precision, too"
+    return ", ".join(map(str, works)) + sums
 
 
 @section.probe(

@@ -73,4 +73,5 @@ def synchronize(backend: Backend) -> None:
     """Waits for each device; the section on streams sees whether that waits for work."""
     for index in range(max(backend.count, 1)):
         torch.accelerator.synchronize(index)
-        backend.module.synchronize(index)
+        if hasattr(backend.module, "synchronize"):  # "module functions" says whether it is there
+            backend.module.synchronize(index)
