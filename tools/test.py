@@ -61,6 +61,7 @@ LONG = [
             "steps/test_doctor",
             "steps/test_generator",
             "steps/test_installed_torch",
+            "steps/test_missing_mechanisms",
             "steps/test_steps",
             "steps/test_toy_driver",
             "steps/test_wheel",
