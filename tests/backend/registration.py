@@ -16,9 +16,9 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "docs" / "_ext"), str(ROOT / "steps")]
 from assemble import Ladder  # noqa: E402
-from interfaces import CLASSES, COMMENT, virtual_functions  # noqa: E402
+from interfaces import CLASSES, virtual_functions  # noqa: E402
 from lookups import installed, lookups  # noqa: E402
-from openreg_guide.versions import _BASES, _OVERRIDES, _name  # noqa: E402
+from openreg_guide.versions import bases, function_name, overrides  # noqa: E402
 
 RECORDED = ROOT / "tests" / "recorded" / "registration"
 WORKER = Path(__file__).with_name("registration_worker.py")
@@ -32,13 +32,8 @@ GROUPS = {
     "pinned": ["at::HostAllocator"],
     "generator": ["c10::GeneratorImpl"],
 }
-# Whoever overrides the functions of the first derives from one of the others.
-DERIVED = {
-    "AcceleratorHooksInterface": {"PrivateUse1HooksInterface"},
-    "Allocator": {"DeviceAllocator", "Allocator"},
-    "HostAllocator": {"CachingHostAllocatorImpl", "HostAllocator"},
-}
 ON_DEVICE = 'x = torch.ones(3).to("bare")\n'
+RECORD_STREAM = ON_DEVICE + "x.record_stream(torch.accelerator.current_stream())"
 STREAM = "torch.accelerator.current_stream()"
 EVENT = 'e = torch.Event("bare", enable_timing=True)\n'
 HAPPENED = EVENT + "e.record()\n"
@@ -51,7 +46,7 @@ CALLS = [
     ON_DEVICE + "x.requires_grad_()\n(x * 2).sum().backward()",
     ON_DEVICE + "x.untyped_storage().resize_(64) is not None",
     ON_DEVICE + "torch._lazy_clone(x)",
-    ON_DEVICE + "x.record_stream(torch.accelerator.current_stream())",
+    RECORD_STREAM,
     "torch.accelerator.device_count()",
     "torch.accelerator.is_available()",
     "torch.accelerator.current_accelerator()",
@@ -153,7 +148,7 @@ PARTS = {
         'torch.empty(3, device="bare")',
     ),
     "`TORCH_LIBRARY_IMPL(_, PrivateUse1)`, the fallback": ("f", ON_DEVICE + "x.sin()"),
-    "`TORCH_LIBRARY_IMPL(aten, PrivateUse1)`: `record_stream`": ("", CALLS[6]),
+    "`TORCH_LIBRARY_IMPL(aten, PrivateUse1)`: `record_stream`": ("", RECORD_STREAM),
     "`TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1)`, autocast": (
         "",
         ON_DEVICE + "with torch.autocast('bare', dtype=torch.bfloat16): x * x",
@@ -217,20 +212,20 @@ def declared(kind: str) -> dict[str, tuple[str, bool]]:
     for name in GROUPS[kind]:
         header = (installed() / "include" / CLASSES[name]).read_text()
         for declaration in virtual_functions(header, name.rpartition(":")[2]):
-            function = _name(declaration)
+            function = function_name(declaration)
             pure = re.search(
                 rf"virtual [^;{{}}]*\b{function}\([^;{{}}]*({{[^;{{}}()]*}})?[^;{{}}]*\)[^;{{}}()]*=\s*0\s*;", header
             )
             found[function] = (name, bool(pure))
     if kind == "hooks":  # the second class overrides some of the first
-        defined = set(_OVERRIDES.findall(COMMENT.sub("", header)))
+        defined = {function for _, function in overrides(header)}
         found = {function: (name, pure and function not in defined) for function, (name, pure) in found.items()}
     return found
 
 
 def since(name: str, function: str) -> str:
     """The first release that has a function of a class; the oldest that is known may not be the first."""
-    versions = [version for version, of in KNOWN.items() if function in map(_name, of.get(name, []))]
+    versions = [version for version, of in KNOWN.items() if function in map(function_name, of.get(name, []))]
     oldest = next(iter(KNOWN)).rpartition(".")[0]
     return f"{oldest} or before" if versions[0].startswith(oldest) else versions[0].rpartition(".")[0]
 
@@ -242,10 +237,8 @@ def first_steps() -> dict[tuple[str, str], str]:
     for index, step in enumerate(ladder.steps):
         for path in ladder.trees[index]:
             if path.startswith("openreg/csrc/") and path.endswith((".h", ".cpp")):
-                text = COMMENT.sub("", ladder.text(index, path))
-                for base in _BASES.findall(text):
-                    for function in _OVERRIDES.findall(text):
-                        found.setdefault((base.rpartition(":")[2], function), step.name)
+                for function in overrides(ladder.text(index, path)):
+                    found.setdefault(function, step.name)
     return found
 
 
@@ -280,8 +273,7 @@ def class_table(kind: str, recorded: dict[str, list[Any]]) -> Iterator[str]:
     yield "| function | since | here | asked by | without it |"
     yield "|---|---|---|---|---|"
     for function, (name, pure) in sorted(declared(kind).items()):
-        base = name.rpartition(":")[2]
-        mine = [steps.get((it, function), "") for it in {base, *DERIVED.get(base, ())}]
+        mine = [steps.get((base, function), "") for base in bases(name.rpartition(":")[2])]
         here = f"{{doc}}`{first}`" if (first := min(filter(None, mine), default="")) else "–"
         without = "your class doesn't compile" if pure else _without(recorded[f"call {kind} {function}"][0])
         callers = askers(recorded, f"{kind} {function}")

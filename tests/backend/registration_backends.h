@@ -58,7 +58,7 @@ void seen(const std::string& function) {
   const int count = backtrace(frames, 24);
   Dl_info self{};
   dladdr(reinterpret_cast<void*>(&seen), &self);
-  std::string library;
+  std::string caller;
   for (int i = 1; i < count; ++i) {
     Dl_info info{};
     if (dladdr(frames[i], &info) == 0 || info.dli_fname == nullptr || info.dli_fbase == self.dli_fbase) {
@@ -69,16 +69,15 @@ void seen(const std::string& function) {
     if (file.rfind("libtorch", 0) != 0 && file.rfind("libc10", 0) != 0) {
       break;
     }
-    library = library.empty() ? file : library;
     if (info.dli_sname != nullptr) {
-      const std::lock_guard lock(mutex);
-      callers()[function].insert(file + ": " + nameOf(info.dli_sname));
-      return;
+      caller = file + ": " + nameOf(info.dli_sname);
+      break;
     }
+    caller = caller.empty() ? file + ": a function without a name" : caller;
   }
-  if (!library.empty()) {
+  if (!caller.empty()) {
     const std::lock_guard lock(mutex);
-    callers()[function].insert(library + ": a function without a name");
+    callers()[function].insert(caller);
   }
 }
 

@@ -70,8 +70,7 @@ def test_each_function_of_the_headers_has_a_row_and_each_row_is_in_the_headers(k
 @pytest.mark.parametrize("kind", GROUPS)
 def test_each_function_that_may_be_left_out_was_called_without_it(kind: str) -> None:
     called = {name.split()[2] for name in json.loads(ANSWERS.read_text()) if name.startswith(f"call {kind} ")}
-    inherited = {"copy_data"} if kind == "allocator" else set()  # pure
-    assert called == {function for function, (_, pure) in declared(kind).items() if not pure} - inherited
+    assert called == {function for function, (_, pure) in declared(kind).items() if not pure}
 
 
 @pytest.mark.parametrize("kind", GROUPS)

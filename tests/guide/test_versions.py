@@ -96,3 +96,8 @@ def test_the_page_has_the_newest_release_first_and_says_what_is_overridden_here(
     assert text.index("**From 1.1 to 1.2**") < text.index("**From 1.0 to 1.1**")
     new = f"| `{guard}` | new | `Device exchangeDevice(Device) const` | {{source}}`openreg/csrc/device/guard.h` |"
     assert new in text and "| `new_one` | new | `(Tensor x) -> Tensor` |" in text
+
+
+def test_a_comment_with_parentheses_hides_no_function_behind_it() -> None:
+    text = 'struct Hooks : at::Interface {\n  // torch.Generator("mychip") comes here\n  Made get(int) const override;\n};\n'
+    assert list(versions.overrides(text)) == [("Interface", "get")]

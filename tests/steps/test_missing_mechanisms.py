@@ -10,7 +10,6 @@ import pytest
 from step import Workshop
 
 pytestmark = pytest.mark.timeout(1500)
-ON = pytest.mark.parametrize
 IMPORTS = "import torch, torch_openreg\n"
 
 
@@ -30,15 +29,14 @@ with torch.autocast("openreg", dtype=torch.bfloat16):
 """
 
 
-@ON("number", ["03"])
-def test_before_the_module_has_a_list_of_types_autocast_is_refused(shop: Workshop, tmp_path: Path, number: str) -> None:
+def test_before_the_module_has_a_list_of_types_autocast_is_refused(shop: Workshop, tmp_path: Path) -> None:
     words = "Tried to use AMP with the `openreg` backend, but the backend has not registered a module"
-    output = said(shop, number, AUTOCAST, tmp_path, fails=True)
+    output = said(shop, "03", AUTOCAST, tmp_path, fails=True)
     assert words in output
     assert "But the func `get_amp_supported_dtype` is missing." in output
 
 
-@ON("number", ["04", "13"])
+@pytest.mark.parametrize("number", ["04", "13"])
 def test_with_an_empty_list_of_types_autocast_warns_and_computes_in_float32(
     shop: Workshop, tmp_path: Path, number: str
 ) -> None:
@@ -47,7 +45,7 @@ def test_with_an_empty_list_of_types_autocast_warns_and_computes_in_float32(
     assert output.endswith("product in torch.float32\n")
 
 
-@ON("number", ["04", "13"])
+@pytest.mark.parametrize("number", ["04", "13"])
 def test_a_filter_makes_the_warning_an_exception(shop: Workshop, tmp_path: Path, number: str) -> None:
     output = said(shop, number, f"import warnings\nwarnings.simplefilter('error')\n{AUTOCAST}", tmp_path, fails=True)
     assert "Disabling autocast." in output and "product" not in output
@@ -66,7 +64,7 @@ print("of the host:", any(kinds), "of the device:", not all(kinds))
 """
 
 
-@ON(("number", "there"), [("04", False), ("14", False), ("15", True)])
+@pytest.mark.parametrize(("number", "there"), [("04", False), ("14", False), ("15", True)])
 def test_without_a_profiler_of_the_device_a_profile_lacks_its_events_and_nothing_says_so(
     shop: Workshop, tmp_path: Path, number: str, there: bool
 ) -> None:
@@ -84,7 +82,7 @@ for name in [*functions.split(), "empty_cache"]:
 """
 
 
-@ON("number", ["03", "06"])
+@pytest.mark.parametrize("number", ["03", "06"])
 def test_each_memory_function_of_the_accelerator_asks_for_another_allocator(
     shop: Workshop, tmp_path: Path, number: str
 ) -> None:
@@ -103,7 +101,7 @@ print("received:", queue.get())
 """
 
 
-@ON("number", ["03", "12"])
+@pytest.mark.parametrize("number", ["03", "12"])
 def test_a_tensor_put_on_a_queue_is_dropped_by_a_thread_and_its_receiver_waits(
     shop: Workshop, tmp_path: Path, number: str
 ) -> None:
@@ -116,7 +114,7 @@ def test_from_the_step_that_shares_on_the_tensor_arrives(shop: Workshop, tmp_pat
     assert said(shop, "13", QUEUE, tmp_path) == "received: tensor([1., 1.], device='openreg:0')\n"
 
 
-@ON("number", ["03", "12"])
+@pytest.mark.parametrize("number", ["03", "12"])
 def test_a_file_of_any_step_is_refused_where_the_package_is_not(shop: Workshop, tmp_path: Path, number: str) -> None:
     said(shop, number, "torch.save(torch.ones(2, device='openreg:1'), 'x.pt')", tmp_path)
     words = "don't know how to restore data location of torch.storage.UntypedStorage (tagged with openreg:1)"
@@ -124,24 +122,16 @@ def test_a_file_of_any_step_is_refused_where_the_package_is_not(shop: Workshop, 
     assert said(shop, "00", "print(torch.load('x.pt', map_location='cpu').tolist())", tmp_path) == "[1.0, 1.0]\n"
 
 
-@ON(
-    ("number", "name", "text"),
-    [
-        ("01", "Stream", "module 'torch_openreg.openreg' has no attribute 'Stream'"),
-        ("05", "Stream", "module 'torch_openreg.openreg' has no attribute 'Stream'"),
-        ("06", "memory_allocated", "module 'torch_openreg.openreg' has no attribute 'memory_allocated'"),
-    ],
-)
-def test_a_name_of_a_later_step_is_not_in_the_module(
-    shop: Workshop, tmp_path: Path, number: str, name: str, text: str
-) -> None:
-    assert said(shop, number, f"torch.openreg.{name}", tmp_path, fails=True).endswith(f"AttributeError: {text}\n")
+@pytest.mark.parametrize(("number", "name"), [("01", "Stream"), ("05", "Stream"), ("06", "memory_allocated")])
+def test_a_name_of_a_later_step_is_not_in_the_module(shop: Workshop, tmp_path: Path, number: str, name: str) -> None:
+    text = f"AttributeError: module 'torch_openreg.openreg' has no attribute '{name}'\n"
+    assert said(shop, number, f"torch.openreg.{name}", tmp_path, fails=True).endswith(text)
 
 
 BACK = "print(torch.ones(2, device='openreg').to('cpu', non_blocking=True).tolist())"
 
 
-@ON(
+@pytest.mark.parametrize(
     ("number", "text"),
     [
         ("03", "Please register PrivateUse1HooksInterface by `RegisterPrivateUse1HooksInterface` first."),

@@ -17,9 +17,26 @@ from .repository import repository
 
 FILE = "docs/interfaces.json"
 _BASES = re.compile(r"\b(?:class|struct)\s[^{;:]*:\s*(?:public\s+)?([\w:]+)")
-# Their functions are overridden by classes that derive from these.
-_DERIVED = {"AcceleratorHooksInterface": "PrivateUse1HooksInterface", "Allocator": "DeviceAllocator"}
+# Their functions are overridden by classes that derive from these, too.
+_DERIVED = {
+    "AcceleratorHooksInterface": "PrivateUse1HooksInterface",
+    "Allocator": "DeviceAllocator",
+    "HostAllocator": "CachingHostAllocatorImpl",
+}
 _OVERRIDES = re.compile(r"(\w+)\([^;{}]*\)\s*(?:const\s*)?(?:noexcept\s*)?(?:override|final)\b")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)  # may have parentheses, and so hide what stands behind it
+
+
+def overrides(text: str) -> Iterator[tuple[str, str]]:
+    """The functions that classes of a C++ file override: each class that one derives from, with each function's name.
+
+    Args:
+        text: Of the file.
+    """
+    code = _COMMENT.sub("", text)
+    for base in _BASES.findall(code):
+        for name in _OVERRIDES.findall(code):
+            yield base.rpartition(":")[2], name
 
 
 def overridden(root: Path) -> dict[tuple[str, str], str]:
@@ -29,16 +46,23 @@ def overridden(root: Path) -> dict[tuple[str, str], str]:
         root: The repository.
     """
     files = sorted(path for path in (root / "openreg" / "csrc").rglob("*") if path.suffix in (".h", ".cpp"))
-    texts = {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in files}
     return {
-        (base.rpartition(":")[2], name): file
-        for file, text in texts.items()
-        for base in _BASES.findall(text)
-        for name in _OVERRIDES.findall(text)
+        function: file.relative_to(root).as_posix()
+        for file in files
+        for function in overrides(file.read_text(encoding="utf-8"))
     }
 
 
-def _name(declaration: str) -> str:
+def bases(interface: str) -> set[str]:
+    """The classes that a backend derives from to override an interface's functions.
+
+    Args:
+        interface: A class of PyTorch's, without its namespace.
+    """
+    return {interface, _DERIVED.get(interface, interface)}
+
+
+def function_name(declaration: str) -> str:
     """The name of a function: `Device getDevice() const` is `getDevice`; of a class, its own."""
     return re.split(r"\(", declaration, maxsplit=1)[0].split()[-1].lstrip("*&")
 
@@ -52,11 +76,11 @@ def changes(before: list[str], after: list[str]) -> Iterator[tuple[str, str]]:
     """
     gone = [line for line in before if line not in after]
     new = [line for line in after if line not in before]
-    names = {_name(line) for line in gone} & {_name(line) for line in new}
+    names = {function_name(line) for line in gone} & {function_name(line) for line in new}
     for line in new:
-        yield "changed" if _name(line) in names else "new", line
+        yield "changed" if function_name(line) in names else "new", line
     for line in gone:
-        if _name(line) not in names:
+        if function_name(line) not in names:
             yield "gone", line
 
 
@@ -66,8 +90,8 @@ def _interface_rows(
     rows = []
     for of in after:
         for kind, line in changes(before.get(of, []), after[of]):
-            base = of.rpartition(":")[2]
-            file = here.get((base, _name(line))) or here.get((_DERIVED.get(base, ""), _name(line)))
+            places = (here.get((base, function_name(line))) for base in bases(of.rpartition(":")[2]))
+            file = min(filter(None, places), default="")
             what = of if "::" in of else of.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
             rows.append(f"| `{what}` | {kind} | `{line}` | {f'{{source}}`{file}`' if file else ''} |")
     return rows

@@ -28,8 +28,8 @@ def autocast(backend: Backend) -> str:
         if not torch.allclose(product.float().cpu(), left @ right, rtol=0.05, atol=0.1):
             raise Wrong(f"in a region of {dtype}, a product has other numbers than the CPU's")
         works.append(dtype)
-        # Which operators stay in float32 is for the backend to say.
-        sums = "" if total.dtype == torch.float32 else "; sums are in half precision, too"
+        if total.dtype != torch.float32:  # not wrong: which operators stay in float32 is for the backend to say
+            sums = "; sums are in half precision, too"
     return ", ".join(map(str, works)) + sums
 
 
