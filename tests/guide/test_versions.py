@@ -99,5 +99,5 @@ def test_the_page_has_the_newest_release_first_and_says_what_is_overridden_here(
 
 
 def test_a_comment_with_parentheses_hides_no_function_behind_it() -> None:
-    text = 'struct Hooks : at::Interface {\n  // torch.Generator("mychip") comes here\n  Made get(int) const override;\n};\n'
+    text = 'struct Hooks : at::Interface {\n  // as Generator("mychip")\n  Made get(int) const override;\n};\n'
     assert list(versions.overrides(text)) == [("Interface", "get")]
