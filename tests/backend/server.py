@@ -16,6 +16,9 @@ import sys
 import time
 from pathlib import Path
 
+# One thread for operators of the CPU. torch.set_num_threads() would make a pool, and PyTorch renews a pool after a fork
+# under no lock: the autograd engine's threads, which all ask for it, would die of "Invalid thread pool!".
+os.environ["OMP_NUM_THREADS"] = "1"
 import torch
 import torch.distributed.tensor  # 500 modules, which torch.testing.assert_close asks for when first called
 
@@ -61,7 +64,6 @@ def serve() -> str:
 
 
 # At the end of the program the child runs off the end of this file: the interpreter shuts down as for any program.
-torch.set_num_threads(1)
 gc.freeze()  # what is imported: else each program's end would go through all of it, and copy it
 _program = serve()
 # PyTorch renews its autograd engine after a fork, under no lock: before a program's threads do so at once.
