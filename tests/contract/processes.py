@@ -64,5 +64,8 @@ def stop(device: int) -> int:
 
 
 def shared_memory() -> set[str]:
-    """Names in /dev/shm, without those that scikit-learn makes in whatever test runs beside this one."""
-    return {name for name in os.listdir("/dev/shm") if not name.startswith("sem.loky-")}
+    """Names of memory in /dev/shm.
+
+    Without semaphores: no driver makes named ones, but Python's queues do, in whatever test runs beside this one.
+    """
+    return {name for name in os.listdir("/dev/shm") if not name.startswith("sem.")}

@@ -4,7 +4,7 @@
 #include "ops/launch/dtype.h"
 #include "ops/launch/missing_entry.h"
 
-#include <memory>
+#include <mutex>
 #include <string>
 
 namespace openreg {
@@ -28,9 +28,13 @@ const Kernel* KernelFamily::find(c10::ScalarType type, c10::DeviceIndex device) 
   auto& known = kernels_[static_cast<size_t>(compute)];
   const auto* kernel = known.load(std::memory_order_acquire);
   if (C10_UNLIKELY(kernel == nullptr)) {
-    const auto* made = makeKernel(name_, compute);
-    // Of two threads that come here at once, one leaves its object unused. That happens once, and harms nobody.
-    kernel = known.compare_exchange_strong(kernel, made, std::memory_order_acq_rel) ? made : kernel;
+    static auto& making = *new std::mutex; // Of two threads that come here at once, the second takes the first's.
+    const std::lock_guard lock(making);
+    kernel = known.load(std::memory_order_relaxed);
+    if (kernel == nullptr) {
+      kernel = makeKernel(name_, compute);
+      known.store(kernel, std::memory_order_release);
+    }
   }
   return kernel->find(device) != nullptr ? kernel : nullptr;
 }
