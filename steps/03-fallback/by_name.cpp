@@ -7,13 +7,26 @@ namespace openreg {
 namespace {
 
 // LITERALINCLUDE START: FALLBACK OPERATOR
-// The functional form of a structured operator is no such operator: PyTorch computes the result's metadata, allocates
-// it and calls the .out form, which falls back and moves one tensor more in both directions. Registered by name, the
-// functional form goes to the CPU itself. These losses need it, not only for speed: their .out forms
-// resize, and would warn about it.
+constexpr const char* kByName[] = {
+    // The functional form of a structured operator is no operator of the fallback's: PyTorch computes the result's
+    // metadata, allocates it and calls the .out form, which falls back and moves one tensor more in both directions.
+    // Registered by name, the functional form goes to the CPU itself. These losses need it, not only for speed: their
+    // .out forms resize, and would warn about it.
+    "mse_loss",
+    "smooth_l1_loss",
+    // The CPU has no kernel of these names. PyTorch's own kernel, which comes before the fallback, says just that.
+    "_thnn_fused_gru_cell",
+    "_thnn_fused_gru_cell_backward",
+    "_thnn_fused_lstm_cell",
+    "_thnn_fused_lstm_cell_backward_impl",
+    "convolution_backward_overrideable",
+    "convolution_overrideable",
+};
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  m.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  for (const auto* name : kByName) {
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  }
 }
 // LITERALINCLUDE END: FALLBACK OPERATOR
 

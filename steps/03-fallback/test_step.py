@@ -37,6 +37,7 @@ def test_results_equal_the_cpus_and_are_on_the_device(device: str) -> None:
         lambda t: t[t > 0],
         lambda t: torch.nn.functional.conv1d(t[None], torch.ones(2, 3, 2).to(t.device)),
         lambda t: torch.where(t > 0, t, torch.tensor(0.5)),
+        lambda t: 7 // (t + 2),
     )
     for function in functions:
         expected, actual = function(x), function(x.to(device))
@@ -44,6 +45,15 @@ def test_results_equal_the_cpus_and_are_on_the_device(device: str) -> None:
             assert str(got.device) == device
             torch.testing.assert_close(got.cpu(), want)
     assert torch.openreg.current_device() == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_batch_normalisation_keeps_its_running_statistics(device: str) -> None:
+    x = torch.arange(24.0).view(4, 3, 2)
+    here, there = torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3).to(device)
+    torch.testing.assert_close(there(x.to(device)).cpu(), here(x))
+    torch.testing.assert_close(there.running_mean.cpu(), here.running_mean)
+    torch.testing.assert_close(there.running_var.cpu(), here.running_var)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -1,5 +1,6 @@
 """What must hold from step 05 on: an MLP's operators run on the device, whatever types and layouts they meet."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,23 @@ def test_operands_on_two_devices_are_refused_by_name() -> None:
 def test_a_type_that_an_operator_lacks_is_an_error_at_the_call() -> None:
     with pytest.raises(RuntimeError, match="not implemented"):
         torch.nn.functional.threshold(torch.ones(2, dtype=torch.complex64).to("openreg"), 0.0, 1.0)
+
+
+@pytest.mark.parametrize("kernels", ["only=gemm", "kernels=0"])
+def test_what_the_driver_lacks_the_cpu_computes(kernels: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(HERE / "demo.py")],
+        env=os.environ | {"OPENREG_SIM": kernels},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "losses equal the CPU's: True" in done.stdout
+    assert "  aten::sum.dim_IntList\n" in done.stdout
+    assert ("aten::addmm" in done.stdout) == (kernels == "kernels=0")
+    refused = "gemm" if kernels == "kernels=0" else "clamp_min"
+    assert done.stderr.splitlines()[-1] == f"NotImplementedError: \"{refused}\" not implemented for 'Float'"
 
 
 def test_the_exercise_runs() -> None:

@@ -45,6 +45,16 @@ def test_the_first_numbers_of_seed_0_are_the_published_ones() -> None:
     assert [number % 2**64 for number in x.tolist()] == [0xE169C58D6627E8D5, 0x9B00DBD8BC57AC4C]
 
 
+def test_the_devices_generator_decides_what_the_cpu_draws() -> None:
+    rates = torch.full((50,), 5.0).to("openreg:1")
+    draws = []
+    for seed in (1, 1, 2):
+        generator = torch.Generator("openreg:1").manual_seed(seed)
+        draws.append(torch.poisson(rates, generator=generator).tolist())
+        torch.rand(1)  # of the CPU, whose generator plays no part
+    assert draws[0] == draws[1] != draws[2]
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_numbers_have_their_distribution(device: str) -> None:
     generator = torch.Generator(device).manual_seed(4)

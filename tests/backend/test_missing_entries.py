@@ -33,14 +33,10 @@ NEED_DEVICES = [
 # The same on the toy driver of the guide, which has devices, memory and copies.
 NEED_MORE = {
     "torch.zeros(2).pin_memory()": "orMallocHost",
-    "torch.zeros(2).to('openreg', non_blocking=True)": "orMallocHost",
+    "torch.zeros(2).to('openreg').to('cpu', non_blocking=True)": "orMallocHost",
     "torch.Stream('openreg')": "orDeviceGetStreamPriorityRange",
-    "torch.Event('openreg').record()": "orEventCreateWithFlags",
+    "torch.Event('openreg', enable_timing=True).record()": "orEventCreateWithFlags",
     "torch.openreg.mem_get_info()": "orMemGetInfo",
-    "torch.zeros(2).to('openreg').to('openreg:1')": "orEventCreateWithFlags",
-    "torch.zeros(2).to('openreg') + 1": "orModuleLoad",
-    "torch.ones(2, device='openreg')": "orModuleLoad",
-    "torch.randn(2, device='openreg')": "orModuleLoad",
 }
 PRINT_THE_ERROR = """
 try:
@@ -95,29 +91,55 @@ def test_on_the_toy_driver_each_call_names_the_entry_that_is_missing(
     assert f"not implemented: {NEED_MORE[code]}" in said
 
 
-def test_an_operator_without_a_kernel_says_what_the_driver_lacks(program: ProgramFunction, toy: str) -> None:
-    said = program(PRINT_THE_ERROR.format(code="torch.zeros(2).to('openreg') + 1"), OPENREG_DRIVER=toy)
+def test_where_fallbacks_are_refused_an_operator_says_what_the_driver_lacks(program: ProgramFunction, toy: str) -> None:
+    refuse = "with torch.openreg.no_fallback(): "
+    said = program(PRINT_THE_ERROR.format(code=f"{refuse}torch.zeros(2).to('openreg') + 1"), OPENREG_DRIVER=toy)
     assert said == "NotImplementedError: \"add\" not implemented for 'Float': not implemented: orModuleLoad\n"
-    said = program(PRINT_THE_ERROR.format(code="torch.ones(2, device='openreg')"), OPENREG_DRIVER=toy)
+    said = program(PRINT_THE_ERROR.format(code=f"{refuse}torch.ones(2, device='openreg')"), OPENREG_DRIVER=toy)
     assert "openreg: the driver of device 0 has no kernel 'fill': not implemented: orModuleLoad" in said
-
-
-def test_without_kernels_lists_go_tensor_by_tensor_attention_the_math_path_and_optimizers_say_what_is_missing(
-    program: ProgramFunction, toy: str
-) -> None:
-    one, many = (
-        program(PRINT_THE_ERROR.format(code=f"x = torch.zeros(2).to('openreg'); {code}"), OPENREG_DRIVER=toy)
-        for code in ("x.add_(1)", "torch._foreach_add_([x], 1)")
-    )
-    assert one == many == "NotImplementedError: \"add\" not implemented for 'Float': not implemented: orModuleLoad\n"
-    code = "x = torch.zeros(1, 1, 2, 2).to('openreg'); print(torch._fused_sdp_choice(x, x, x))"
-    assert program(PRINT_THE_ERROR.format(code=code), OPENREG_DRIVER=toy) == "0\n"
-    numbers = (
-        "weight_decay=0.0, momentum=0.0, lr=0.1, dampening=0.0, nesterov=False, maximize=False, is_first_step=False"
-    )
-    code = f"x = torch.zeros(2).to('openreg'); torch._fused_sgd_([x], [x], [], {numbers})"
+    code = f"x = torch.zeros(2).to('openreg')\n    {refuse}torch._foreach_add_([x], 1)"
     said = program(PRINT_THE_ERROR.format(code=code), OPENREG_DRIVER=toy)
-    assert said == "NotImplementedError: \"fused_sgd\" not implemented for 'Float': not implemented: orModuleLoad\n"
+    assert said == "NotImplementedError: \"add\" not implemented for 'Float': not implemented: orModuleLoad\n"
+
+
+def test_without_kernels_attention_takes_the_math_path_and_the_cpu_computes(program: ProgramFunction, toy: str) -> None:
+    program(
+        """
+        torch.manual_seed(0)
+        heads = torch.randn(1, 2, 3, 4)
+        x = heads.to("openreg")
+        assert torch._fused_sdp_choice(x, x, x) == 0
+        attention = torch.nn.functional.scaled_dot_product_attention
+        torch.testing.assert_close(attention(x, x, x).cpu(), attention(heads, heads, heads))
+        assert torch.ones(2, device="openreg").tolist() == [1, 1]
+        torch._foreach_add_([x], 1)
+        torch.testing.assert_close(x.cpu(), heads + 1)
+        assert torch.openreg.fallbacks()
+        """,
+        OPENREG_DRIVER=toy,
+    )
+
+
+def test_what_a_driver_lacks_that_has_nothing_to_wait_for_is_done_without(program: ProgramFunction, toy: str) -> None:
+    program(
+        """
+        x = torch.arange(6.0).view(2, 3)
+        assert torch.equal(x.to("openreg", non_blocking=True).cpu(), x)  # without pinned memory, a blocking copy
+        y = x.to("openreg:0").requires_grad_()
+        for here, there in ((y, y.to("openreg:1")), (y.t(), y.t().to("openreg:1")), (y, y.to("openreg:1", torch.float64))):
+            assert torch.equal(there.cpu().to(here.dtype), here.cpu())  # without peer copies, through the host
+        y.to("openreg:1").square().sum().backward()  # without events, the host waits where one would be recorded
+        torch.testing.assert_close(y.grad.cpu(), 2 * x)
+        event = torch.Event("openreg")
+        event.record()
+        assert event.query()
+        event.synchronize()
+        event.wait()
+        batch, = torch.utils.data.DataLoader(torch.arange(4), batch_size=4)
+        assert batch.to("openreg", non_blocking=True).tolist() == [0, 1, 2, 3]
+        """,
+        OPENREG_DRIVER=toy,
+    )
 
 
 def test_tensors_travel_on_the_toy_driver(program: ProgramFunction, toy: str) -> None:

@@ -16,11 +16,22 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   serve(op, stack);
 }
 
+void serveOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto device = deviceOf(op, *stack);
+  at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+  // It takes results to the device of the first tensor that it was given. In `1 // x` that is a number on the CPU.
+  const auto& returns = op.schema().returns();
+  for (size_t i = 0; device.has_value() && i < returns.size(); ++i) {
+    auto& result = *(stack->end() - static_cast<std::ptrdiff_t>(returns.size() - i));
+    if (result.isTensor() && returns[i].alias_info() == nullptr && result.toTensor().defined()) {
+      result = result.toTensor().to(*device);
+    }
+  }
+}
+
 namespace {
 
-const FallbackMode cpu("cpu", [](const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
-});
+const FallbackMode cpu("cpu", serveOnCpu);
 // LITERALINCLUDE END: FALLBACK
 
 // LITERALINCLUDE START: FALLBACK GLOBAL

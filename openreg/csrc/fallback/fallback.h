@@ -18,4 +18,11 @@ namespace openreg {
  */
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
+/**
+ * @brief Serves the mode "cpu": computes a call on the CPU, and brings what comes out to the device. Blocks.
+ * @param op Operator that was called.
+ * @param stack As above.
+ */
+void serveOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
 } // namespace openreg

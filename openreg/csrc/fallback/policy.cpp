@@ -16,6 +16,7 @@ struct State {
   std::string mode = "cpu";
   int refusing = 0; // periods without fallback, of all threads
   std::unordered_set<c10::OperatorName> blocked;
+  std::unordered_map<c10::OperatorName, ServeFallback> versions; // of operators without a CPU kernel
   // Keyed by what the dispatcher has at hand: making a string for each call would cost more than counting.
   std::unordered_map<c10::OperatorName, int64_t> counts;
 };
@@ -51,6 +52,12 @@ FallbackMode::FallbackMode(const char* name, ServeFallback serve) {
   s.modes.insert_or_assign(name, serve);
 }
 
+CpuVersion::CpuVersion(const char* op, ServeFallback serve) {
+  auto& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.versions.insert_or_assign(parse(std::string("aten::") + op), serve);
+}
+
 // LITERALINCLUDE START: ADMIT FALLBACK
 ServeFallback admitFallback(const c10::OperatorName& op) {
   auto& s = state();
@@ -60,7 +67,8 @@ ServeFallback admitFallback(const c10::OperatorName& op) {
   if (!refused && !blocked) {
     ++s.counts[op];
   }
-  const auto serve = s.modes.at(s.mode);
+  const auto version = s.versions.find(op);
+  const auto serve = version != s.versions.end() ? version->second : s.modes.at(s.mode);
   lock.unlock(); // making an exception may take Python's GIL, and whoever holds that may wait for this lock
   TORCH_CHECK_NOT_IMPLEMENTED(
       !refused, "openreg: '", op, "' has no kernel for openreg, and falling back to the CPU is refused");

@@ -29,12 +29,29 @@ class FallbackMode {
 };
 // LITERALINCLUDE END: FALLBACK MODE
 
+// LITERALINCLUDE START: CPU VERSION
+/**
+ * @brief What computes an operator on the CPU that has no CPU kernel of its name. It serves in every mode but "raise".
+ *
+ * Made known by a static object, which says nothing about who calls the operator's fallback: as long as the operator
+ * has no kernel here, register fallback() for its name.
+ */
+class CpuVersion {
+ public:
+  /**
+   * @param op Name of the operator, with overload; in the namespace aten.
+   * @param serve Called by any thread, for each call that admitFallback() admits.
+   */
+  C10_EXPORT CpuVersion(const char* op, ServeFallback serve);
+};
+// LITERALINCLUDE END: CPU VERSION
+
 // LITERALINCLUDE START: FALLBACK POLICY
 /**
  * @brief Counts a call of an operator that has no kernel here, or refuses it.
  *
  * Any thread; settings and counts are the process's, because the backward pass runs in threads of the autograd engine.
- * @return Who serves the mode that is set.
+ * @return Who serves it: the operator's CpuVersion, or else the mode that is set.
  * @throws c10::NotImplementedError that names the operator, if it is blocked or all fallbacks are refused.
  */
 ServeFallback admitFallback(const c10::OperatorName& op);

@@ -5,6 +5,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/op_registration/adaption.h>
 
+#include <vector>
+
 namespace openreg {
 
 // Without this, the fallback would not even notice: on the CPU all copies are alike, and x + y of two devices has a
@@ -44,6 +46,20 @@ void checkSameDevice(const c10::OperatorHandle& op, const torch::jit::Stack& sta
       }
     }
   }
+}
+
+std::optional<c10::Device> deviceOf(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  for (const auto& argument : torch::jit::last(stack, op.schema().arguments().size())) {
+    const auto tensors = argument.isTensor()       ? std::vector{argument.toTensor()}
+                         : argument.isTensorList() ? argument.toTensorVector()
+                                                   : std::vector<at::Tensor>();
+    for (const auto& tensor : tensors) {
+      if (tensor.defined() && tensor.is_privateuseone()) {
+        return tensor.device();
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 } // namespace openreg

@@ -3,6 +3,9 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
+#include <c10/core/Device.h>
+
+#include <optional>
 
 namespace openreg {
 
@@ -15,5 +18,8 @@ namespace openreg {
  * @throws c10::Error that names the two devices, the argument and the operator.
  */
 void checkSameDevice(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+
+/** @brief The device of the first tensor of this backend among an operator's arguments, if there is one. */
+std::optional<c10::Device> deviceOf(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
 } // namespace openreg

@@ -9,6 +9,22 @@
 
 namespace openreg {
 
+// LITERALINCLUDE START: HAS PINNED MEMORY
+bool hasPinnedMemory() {
+  static const bool has = [] {
+    void* memory = nullptr;
+    const auto error = orMallocHost(&memory, 1);
+    if (error == orSuccess) {
+      (void)orFreeHost(memory);
+    } else {
+      (void)orGetLastError(); // whoever allocates will meet it
+    }
+    return error != orErrorNotImplemented;
+  }();
+  return has;
+}
+// LITERALINCLUDE END: HAS PINNED MEMORY
+
 // LITERALINCLUDE START: IS PINNED
 bool isPinned(const void* data) noexcept {
   orPointerAttributes attributes{};

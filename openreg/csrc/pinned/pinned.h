@@ -6,6 +6,9 @@
 
 namespace openreg {
 
+/** @brief Whether the driver has pinned memory at all. Asks it once. Any thread. */
+bool hasPinnedMemory();
+
 /**
  * @brief Whether an address lies in pinned memory, somewhere inside an allocation too. Any thread.
  *

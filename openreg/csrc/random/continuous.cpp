@@ -83,11 +83,11 @@ void cauchyKernel(at::TensorIteratorBase& iter, double median, double sigma, Opt
 // LITERALINCLUDE START: REGISTER CONTINUOUS
 // PyTorch's functions check the arguments, for all devices alike; the stubs below do the drawing.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("uniform_", at::native::uniform_);
-  m.impl("normal_", at::native::normal_);
-  m.impl("log_normal_", at::native::log_normal_);
-  m.impl("exponential_", at::native::exponential_);
-  m.impl("cauchy_", at::native::cauchy_);
+  implNative(m, "uniform_", at::native::uniform_);
+  implNative(m, "normal_", at::native::normal_);
+  implNative(m, "log_normal_", at::native::log_normal_);
+  implNative(m, "exponential_", at::native::exponential_);
+  implNative(m, "cauchy_", at::native::cauchy_);
 }
 // LITERALINCLUDE END: REGISTER CONTINUOUS
 

@@ -1,4 +1,5 @@
 // Operators that fill a tensor with whole numbers: random_, geometric_, bernoulli_.
+#include "ops/structured/native.h"
 #include "random/draw.h"
 
 #include <ATen/core/Tensor.h>
@@ -108,13 +109,13 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   using at::Tensor;
   using at::native::bernoulli_;
   using at::native::random_;
-  m.impl("random_", static_cast<Tensor& (*)(Tensor&, Optional)>(random_));
-  m.impl("random_.to", static_cast<Tensor& (*)(Tensor&, int64_t, Optional)>(random_));
-  m.impl("random_.from", static_cast<Tensor& (*)(Tensor&, int64_t, std::optional<int64_t>, Optional)>(random_));
-  m.impl("geometric_", at::native::geometric_);
-  m.impl("bernoulli_.float", static_cast<Tensor& (*)(Tensor&, double, Optional)>(bernoulli_));
-  m.impl("bernoulli_.Tensor", static_cast<Tensor& (*)(Tensor&, const Tensor&, Optional)>(bernoulli_));
-  m.impl("bernoulli.out", at::native::bernoulli_out);
+  implNative(m, "random_", static_cast<Tensor& (*)(Tensor&, Optional)>(random_));
+  implNative(m, "random_.to", static_cast<Tensor& (*)(Tensor&, int64_t, Optional)>(random_));
+  implNative(m, "random_.from", static_cast<Tensor& (*)(Tensor&, int64_t, std::optional<int64_t>, Optional)>(random_));
+  implNative(m, "geometric_", at::native::geometric_);
+  implNative(m, "bernoulli_.float", static_cast<Tensor& (*)(Tensor&, double, Optional)>(bernoulli_));
+  implNative(m, "bernoulli_.Tensor", static_cast<Tensor& (*)(Tensor&, const Tensor&, Optional)>(bernoulli_));
+  implNative(m, "bernoulli.out", at::native::bernoulli_out);
 }
 
 } // namespace

@@ -6,16 +6,17 @@
 namespace openreg {
 
 // LITERALINCLUDE START: GUARD EVENT FUNCTIONS
-// PyTorch keeps an event as a void*, null until it is recorded first: only then is the device known.
+// PyTorch keeps an event as a void*, null until it is recorded first: only then is the device known. On a driver
+// without events it stays null.
 void Guard::record(void** event, const c10::Stream& stream, c10::DeviceIndex device, c10::EventFlag flag) const {
   TORCH_CHECK(
       device == -1 || device == stream.device_index(), "record: event of openreg:", static_cast<int>(device),
       " cannot be recorded on ", stream.device());
   if (*event == nullptr) {
     const bool timed = flag == c10::EventFlag::BACKEND_DEFAULT; // torch.Event(enable_timing=True)
-    *event = createEvent(stream.device_index(), timed ? orEventDefault : orEventDisableTiming);
+    *event = timed ? createEvent(stream.device_index(), orEventDefault) : findEvent(stream.device_index());
   }
-  check(orEventRecord(static_cast<orEvent_t>(*event), streamHandle(stream)));
+  recordEvent(static_cast<orEvent_t>(*event), streamHandle(stream), stream.device_index());
 }
 
 void Guard::block(void* event, const c10::Stream& stream) const {

@@ -1,6 +1,7 @@
 // Parser of OPENREG_SIM.
 #include "options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <stdexcept>
@@ -80,6 +81,19 @@ Options::Fail parseFail(std::string_view item, std::string_view value) {
   return {entry, static_cast<int>(n), error};
 }
 
+std::vector<std::string> parseNames(std::string_view item, std::string_view value) {
+  std::vector<std::string> names;
+  for (size_t start = 0; start <= value.size();) {
+    const size_t plus = std::min(value.find('+', start), value.size());
+    if (plus == start) {
+      refuse(item, "only=NAME+NAME, with names of kernels, such as only=gemm+copy");
+    }
+    names.emplace_back(value.substr(start, plus - start));
+    start = plus + 1;
+  }
+  return names;
+}
+
 void parseItem(Options& options, std::string_view item) {
   const size_t equals = item.find('=');
   const std::string_view key = item.substr(0, equals);
@@ -98,10 +112,12 @@ void parseItem(Options& options, std::string_view item) {
     options.copyDelayNs = parseDelay(item, value);
   } else if (key == "kernels") {
     options.kernels = parseRange(item, value, 1) != 0;
+  } else if (key == "only") {
+    options.only = parseNames(item, value);
   } else if (key == "fail") {
     options.fail.push_back(parseFail(item, value));
   } else {
-    refuse(item, "one of the keys devices, memory, check, kernel_delay, copy_delay, kernels, fail");
+    refuse(item, "one of the keys devices, memory, check, kernel_delay, copy_delay, kernels, only, fail");
   }
 }
 

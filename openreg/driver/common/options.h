@@ -25,6 +25,7 @@ struct Options {
   int64_t kernelDelayNs = 0;
   int64_t copyDelayNs = 0;
   bool kernels = true;
+  std::vector<std::string> only; ///< If not empty, what the module "openreg" has: "gemm" stands for "gemm.float", too.
   std::vector<Fail> fail;
 };
 

@@ -16,6 +16,7 @@
  * | `kernel_delay` | every kernel takes this much longer: a number with `us`, `ms` or `s`             | 0       |
  * | `copy_delay`   | every copy and fill likewise                                                     | 0       |
  * | `kernels`      | 0: the module "openreg" has no kernels                                           | 1       |
+ * | `only`         | NAME+NAME: of its kernels it has these; `gemm` stands for `gemm.float`, too      | all     |
  * | `fail`         | ENTRY:N:ERROR, the N-th call of the entry from now on fails; may be repeated      |         |
  *
  * A key or value that is not understood is ::orErrorInvalidValue of every call that needs the driver; the message names

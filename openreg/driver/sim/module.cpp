@@ -1,5 +1,10 @@
 // Modules and kernels by name.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/launch/registry.h"
 #include "module_file.h"
@@ -8,6 +13,38 @@
 namespace openreg::sim {
 
 namespace {
+
+/// Whether a kernel is one of a name, such as "gemm.float" and "gemm" of "gemm".
+bool isOf(std::string_view kernel, std::string_view name) {
+  return kernel == name || (kernel.starts_with(name) && kernel[name.size()] == '.');
+}
+
+/// Those of the kernels that OPENREG_SIM leaves. Chosen once; they live as long as the process.
+std::span<const orKernelEntry> chosenKernels() {
+  static const auto& chosen = *new std::vector<orKernelEntry>([] {
+    std::vector<orKernelEntry> some;
+    for (const auto& name : simulator().options.only) {
+      const auto before = some.size();
+      std::copy_if(
+          kernels::registered().begin(), kernels::registered().end(), std::back_inserter(some),
+          [&](const orKernelEntry& entry) { return isOf(entry.name, name); });
+      if (some.size() == before) {
+        throw Refused{orDriverError(
+            orErrorInvalidValue, "OPENREG_SIM has 'only' with '%s'; expected names of kernels, such as only=gemm+copy",
+            name.c_str())};
+      }
+    }
+    return some;
+  }());
+  return chosen;
+}
+
+std::span<const orKernelEntry> builtInKernels() {
+  const auto& options = simulator().options;
+  return !options.kernels       ? std::span<const orKernelEntry>()
+         : options.only.empty() ? kernels::registered()
+                                : chosenKernels();
+}
 
 Source openSource(const char* path, const char* name) {
   if (std::strchr(name, '/') != nullptr) {
@@ -19,8 +56,7 @@ Source openSource(const char* path, const char* name) {
         "argument 'name' is '%s'; expected 'openreg' or the path (with a slash in it) of a shared library", name)};
   }
   static const char builtIn = 0;
-  const bool has = simulator().options.kernels;
-  return {&builtIn, has ? kernels::registered() : std::span<const orKernelEntry>()};
+  return {&builtIn, builtInKernels()};
 }
 
 } // namespace

@@ -17,8 +17,8 @@ namespace {
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   using namespace at::native;
   // Not structured, and yet the same function for every device: it checks the type and calls clamp_min.
-  m.impl("relu", relu);
-  m.impl("relu_", relu_);
+  implNative(m, "relu", relu);
+  implNative(m, "relu_", relu_);
   implForms<Structured<structured_clamp_min_out, "clamp_min.out">>(m, "clamp_min");
   implForms<Structured<structured_threshold_out>>(m, "threshold");
   implForms<Structured<structured_threshold_backward_out>>(m, "threshold_backward", {"", "grad_input"});

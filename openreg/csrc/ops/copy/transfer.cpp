@@ -121,7 +121,7 @@ void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBloc
   // What travels are dense bytes. Casts and other strides are the device's work, behind the copy on the same stream.
   auto dense = src;
   if (!canTravel(src, dst, nonBlocking)) {
-    nonBlocking = nonBlocking && dst.nbytes() <= kMaxStagedBytes;
+    nonBlocking = nonBlocking && dst.nbytes() <= kMaxStagedBytes && hasPinnedMemory();
     if (nonBlocking || !canTravel(src, dst, false)) {
       // The CPU casts, broadcasts and resolves the bits. What the caller writes into src from now on is not seen. The
       // block goes back to the cache at the end, and is used again when the copy is done.
@@ -181,7 +181,13 @@ void copyAcrossDevices(const at::Tensor& src, const at::Tensor& dst) {
   const Event dstIsFree(to);
   dstIsFree.record(toStream);
   dstIsFree.block(fromStream);
-  check(orMemcpyPeerAsync(dst.mutable_data_ptr(), to, src.const_data_ptr(), from, dst.nbytes(), fromStream));
+  const auto error =
+      orMemcpyPeerAsync(dst.mutable_data_ptr(), to, src.const_data_ptr(), from, dst.nbytes(), fromStream);
+  if (error == orErrorNotImplemented) {
+    (void)orGetLastError();
+    return copyHostToDevice(toHost(src), dst, /*nonBlocking=*/false); // the host is the only way between these devices
+  }
+  check(error);
   const Event copied(from);
   copied.record(fromStream);
   copied.block(toStream);

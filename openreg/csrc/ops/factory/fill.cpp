@@ -1,5 +1,6 @@
 // fill_ and zero_: one value into a tensor.
 #include "ops/launch/kernel.h"
+#include "ops/structured/native.h"
 
 #include <kernels/factory/fill.h>
 #include <kernels/launch/pointers.h>
@@ -68,9 +69,9 @@ at::Tensor& zero(at::Tensor& self) {
 
 // LITERALINCLUDE START: REGISTER FILL
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("fill_.Scalar", fill);
-  m.impl("fill_.Tensor", fillWithTensor);
-  m.impl("zero_", zero);
+  implNative(m, "fill_.Scalar", fill);
+  implNative(m, "fill_.Tensor", fillWithTensor);
+  implNative(m, "zero_", zero);
 }
 // LITERALINCLUDE END: REGISTER FILL
 

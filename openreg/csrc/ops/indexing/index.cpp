@@ -85,7 +85,7 @@ void indexPutInOrder(
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<Index>>(m, "index", {"Tensor", "Tensor_out"});
   implPlain<"_unsafe_index.Tensor", at::native::_unsafe_index>(m);
-  m.impl("_index_put_impl_", at::native::_index_put_impl_);
+  implNative(m, "_index_put_impl_", at::native::_index_put_impl_);
 }
 
 } // namespace

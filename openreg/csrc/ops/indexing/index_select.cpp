@@ -101,7 +101,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
       "index_fill_.int_Scalar",
       static_cast<at::Tensor& (*)(at::Tensor&, int64_t, const at::Tensor&, const at::Scalar&)>(
           at::native::index_fill_)>(m);
-  m.impl("index_fill_.int_Tensor", indexFillWithTensor); // its value may be on the CPU
+  implNative(m, "index_fill_.int_Tensor", indexFillWithTensor); // its value may be on the CPU
 }
 
 } // namespace

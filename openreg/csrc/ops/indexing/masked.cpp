@@ -106,8 +106,8 @@ at::Tensor& maskedScatter(at::Tensor& self, const at::Tensor& mask, const at::Te
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("masked_fill_.Scalar", maskedFillWithScalar);
-  m.impl("masked_fill_.Tensor", maskedFillWithTensor);
+  implNative(m, "masked_fill_.Scalar", maskedFillWithScalar);
+  implNative(m, "masked_fill_.Tensor", maskedFillWithTensor);
   implPlain<"masked_select", maskedSelect>(m);
   implPlain<"masked_select.out", maskedSelectOut>(m);
   implPlain<"masked_scatter_", maskedScatter>(m);

@@ -1,7 +1,9 @@
 // PyTorch's types of elements as device code knows them.
 #include "ops/launch/dtype.h"
 
-#include <c10/util/Exception.h>
+#include "ops/launch/missing_kernel.h"
+
+#include <c10/util/StringUtil.h>
 
 namespace openreg {
 
@@ -47,7 +49,9 @@ std::optional<kernels::DType> findKernelDType(c10::ScalarType type) {
 
 kernels::DType kernelDType(c10::ScalarType type, const char* op) {
   const auto dtype = findKernelDType(type);
-  TORCH_CHECK_NOT_IMPLEMENTED(dtype.has_value(), '"', op, "\" not implemented for '", c10::toString(type), "'");
+  if (C10_UNLIKELY(!dtype.has_value())) {
+    throw MissingKernel(c10::str('"', op, "\" not implemented for '", c10::toString(type), "'"));
+  }
   return *dtype;
 }
 

@@ -18,7 +18,7 @@ C10_EXPORT std::optional<kernels::DType> findKernelDType(c10::ScalarType type);
  * @brief The type as device code knows it.
  * @param type Of an operand.
  * @param op Operator, for the message.
- * @throws c10::NotImplementedError if device code has no such type.
+ * @throws MissingKernel if device code has no such type.
  */
 C10_EXPORT kernels::DType kernelDType(c10::ScalarType type, const char* op);
 // LITERALINCLUDE END: DTYPE

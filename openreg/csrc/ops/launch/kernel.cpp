@@ -2,10 +2,10 @@
 #include "ops/launch/kernel.h"
 
 #include "device/reset.h"
-#include "ops/launch/missing_entry.h"
 
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <mutex>
 #include <vector>
@@ -46,9 +46,11 @@ const OnReset forgetKernels([](c10::DeviceIndex device) {
 // LITERALINCLUDE END: FORGET KERNELS
 
 // LITERALINCLUDE START: FIND KERNEL
-// Stands for "asked, and there is none". Its address is no handle of the driver's.
-const char none = 0;
+// Stand for "asked, and there is no such kernel" and "asked, and there are no kernels". Their addresses are no handles
+// of the driver's.
+const char none = 0, noEntry = 0;
 const auto kNone = reinterpret_cast<orKernel_t>(const_cast<char*>(&none));
+const auto kNoEntry = reinterpret_cast<orKernel_t>(const_cast<char*>(&noEntry));
 
 orError_t ask(c10::DeviceIndex device, const char* name, orKernel_t& kernel) {
   const c10::DeviceGuard guard({kDeviceType, device}); // a module is loaded on the current device
@@ -62,7 +64,7 @@ orKernel_t lookUp(c10::DeviceIndex device, const char* name) {
   const auto error = ask(device, name, kernel);
   if (error == orErrorNotFound || error == orErrorNotImplemented) {
     (void)orGetLastError(); // an answer, not a failure
-    return kNone;
+    return error == orErrorNotFound ? kNone : kNoEntry;
   }
   check(error);
   return kernel;
@@ -79,23 +81,29 @@ orKernel_t Kernel::find(c10::DeviceIndex device) const {
     handle = lookUp(device, name_);
     keep(known, handle, device, life);
   }
-  return handle == kNone ? nullptr : handle;
+  return handle == kNone || handle == kNoEntry ? nullptr : handle;
 }
 
 orKernel_t Kernel::get(c10::DeviceIndex device) const {
   const auto handle = find(device);
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      handle != nullptr, "openreg: the driver of device ", static_cast<int>(device), " has no kernel '", name_, "'",
-      missingEntry(device, name_));
+  if (C10_UNLIKELY(handle == nullptr)) {
+    throw MissingKernel(
+        c10::str(
+            "openreg: the driver of device ", static_cast<int>(device), " has no kernel '", name_, "'",
+            missingEntry(device)));
+  }
   return handle;
 }
 
-std::string missingEntry(c10::DeviceIndex device, const char* kernel) {
-  orKernel_t handle = nullptr;
-  const auto error = ask(device, kernel, handle);
-  const auto text = error == orErrorNotImplemented ? std::string(": ") + orGetLastErrorMessage() : "";
+std::string Kernel::missingEntry(c10::DeviceIndex device) const {
+  if (handles_[device].load(std::memory_order_relaxed) != kNoEntry) {
+    return "";
+  }
+  orKernel_t kernel = nullptr;
+  (void)ask(device, name_, kernel); // for its message; a driver without the entry is quick to say so
+  const auto message = std::string(": ") + orGetLastErrorMessage();
   (void)orGetLastError(); // handled here
-  return text;
+  return message;
 }
 // LITERALINCLUDE END: FIND KERNEL
 

@@ -3,6 +3,7 @@
 
 #include "device/device.h"
 #include "device/error.h"
+#include "ops/launch/missing_kernel.h"
 #include "ops/launch/name.h"
 #include "stream/handle.h"
 
@@ -11,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <span>
+#include <string>
 
 namespace openreg {
 
@@ -29,8 +31,14 @@ class C10_EXPORT Kernel {
   /** @brief The kernel's handle on a device, or null if the driver has no kernel of that name. */
   orKernel_t find(c10::DeviceIndex device) const;
 
-  /** @brief The kernel's handle on a device. @throws c10::NotImplementedError if the driver has none of that name. */
+  /** @brief The kernel's handle on a device. @throws MissingKernel if the driver has none of that name. */
   orKernel_t get(c10::DeviceIndex device) const;
+
+  /**
+   * @brief Why find() has found nothing, for the texts of errors: ": not implemented: orModuleLoad" if the driver has
+   * no kernels at all, as one that is being written; "" if it has, and just not this one.
+   */
+  std::string missingEntry(c10::DeviceIndex device) const;
 
   const char* name() const { return name_; }
 
@@ -50,7 +58,7 @@ inline constinit const Kernel kernel{name.value};
  * @param args Its argument struct; copied before the call returns.
  * @param pointers Which bytes of `args` are device pointers, and how far each is used.
  * @param size Bytes of `args` that the kernel reads, where a struct ends in an array of varying length.
- * @throws c10::NotImplementedError if the driver has no such kernel.
+ * @throws MissingKernel if the driver has no such kernel.
  * @throws c10::AcceleratorError if the device has failed.
  */
 template <class Args>

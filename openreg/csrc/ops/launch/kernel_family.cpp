@@ -2,7 +2,9 @@
 #include "ops/launch/kernel_family.h"
 
 #include "ops/launch/dtype.h"
-#include "ops/launch/missing_entry.h"
+
+#include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <mutex>
 #include <string>
@@ -19,7 +21,7 @@ const Kernel* makeKernel(const char* family, kernels::ComputeType type) {
 } // namespace
 
 // LITERALINCLUDE START: FIND KERNEL OF FAMILY
-const Kernel* KernelFamily::find(c10::ScalarType type, c10::DeviceIndex device) const {
+const Kernel* KernelFamily::of(c10::ScalarType type) const {
   const auto dtype = findKernelDType(type);
   if (!dtype) {
     return nullptr;
@@ -36,13 +38,22 @@ const Kernel* KernelFamily::find(c10::ScalarType type, c10::DeviceIndex device) 
       known.store(kernel, std::memory_order_release);
     }
   }
-  return kernel->find(device) != nullptr ? kernel : nullptr;
+  return kernel;
+}
+
+const Kernel* KernelFamily::find(c10::ScalarType type, c10::DeviceIndex device) const {
+  const auto* kernel = of(type);
+  return kernel != nullptr && kernel->find(device) != nullptr ? kernel : nullptr;
 }
 
 const Kernel& KernelFamily::get(c10::ScalarType type, c10::DeviceIndex device) const {
-  const auto* kernel = find(type, device);
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      kernel != nullptr, '"', name_, "\" not implemented for '", c10::toString(type), "'", missingEntry(device, name_));
+  const auto* kernel = of(type);
+  if (C10_UNLIKELY(kernel == nullptr || kernel->find(device) == nullptr)) {
+    throw MissingKernel(
+        c10::str(
+            '"', name_, "\" not implemented for '", c10::toString(type), "'",
+            kernel != nullptr ? kernel->missingEntry(device) : ""));
+  }
   return *kernel;
 }
 // LITERALINCLUDE END: FIND KERNEL OF FAMILY

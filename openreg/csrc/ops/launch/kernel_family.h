@@ -14,7 +14,7 @@ namespace openreg {
  * @brief The kernels "name.float", "name.int64" and so on of the driver's module.
  *
  * Which of them exist is the driver's knowledge and stands nowhere else: a type that an operator does not have is a
- * kernel that is not found, and becomes the error that the CPU gives. Any thread.
+ * kernel that is not found. Any thread.
  */
 class C10_EXPORT KernelFamily {
  public:
@@ -26,13 +26,15 @@ class C10_EXPORT KernelFamily {
 
   /**
    * @brief The kernel that computes elements of a type.
-   * @throws c10::NotImplementedError "NAME" not implemented for 'TYPE'.
+   * @throws MissingKernel "NAME" not implemented for 'TYPE'.
    */
   const Kernel& get(c10::ScalarType type, c10::DeviceIndex device) const;
 
   const char* name() const { return name_; }
 
  private:
+  const Kernel* of(c10::ScalarType type) const; // null if device code has no such type
+
   const char* name_;
   mutable std::array<std::atomic<const Kernel*>, kernels::kComputeTypes> kernels_{}; // null: not asked yet
 };

@@ -31,14 +31,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_bitwise_right_shift_out>>(
       m, "bitwise_right_shift", {"Tensor", "Tensor_out"});
   implForms<Structured<at::native::structured_bitwise_not_out>>(m, "bitwise_not");
-  m.impl("__lshift__.Scalar", static_cast<WithScalar>(at::native::__lshift__));
-  m.impl("__lshift__.Tensor", static_cast<WithTensor>(at::native::__lshift__));
-  m.impl("__ilshift__.Scalar", static_cast<InPlaceWithScalar>(at::native::__ilshift__));
-  m.impl("__ilshift__.Tensor", static_cast<InPlaceWithTensor>(at::native::__ilshift__));
-  m.impl("__rshift__.Scalar", static_cast<WithScalar>(at::native::__rshift__));
-  m.impl("__rshift__.Tensor", static_cast<WithTensor>(at::native::__rshift__));
-  m.impl("__irshift__.Scalar", static_cast<InPlaceWithScalar>(at::native::__irshift__));
-  m.impl("__irshift__.Tensor", static_cast<InPlaceWithTensor>(at::native::__irshift__));
+  implNative(m, "__lshift__.Scalar", static_cast<WithScalar>(at::native::__lshift__));
+  implNative(m, "__lshift__.Tensor", static_cast<WithTensor>(at::native::__lshift__));
+  implNative(m, "__ilshift__.Scalar", static_cast<InPlaceWithScalar>(at::native::__ilshift__));
+  implNative(m, "__ilshift__.Tensor", static_cast<InPlaceWithTensor>(at::native::__ilshift__));
+  implNative(m, "__rshift__.Scalar", static_cast<WithScalar>(at::native::__rshift__));
+  implNative(m, "__rshift__.Tensor", static_cast<WithTensor>(at::native::__rshift__));
+  implNative(m, "__irshift__.Scalar", static_cast<InPlaceWithScalar>(at::native::__irshift__));
+  implNative(m, "__irshift__.Tensor", static_cast<InPlaceWithTensor>(at::native::__irshift__));
 }
 
 } // namespace

@@ -16,12 +16,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_div_out_mode>>(m, "div", {"Tensor_mode", "out_mode"});
   implForms<Structured<at::native::structured_remainder_out>>(m, "remainder", {"Tensor", "Tensor_out"});
   implForms<Structured<at::native::structured_fmod_out>>(m, "fmod", {"Tensor", "Tensor_out"});
-  m.impl("floor_divide", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(at::native::floor_divide));
-  m.impl(
-      "floor_divide_.Tensor", static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(at::native::floor_divide_));
-  m.impl("floor_divide.out", at::native::floor_divide_out);
-  m.impl(
-      "remainder.Scalar_Tensor",
+  implNative(
+      m, "floor_divide", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(at::native::floor_divide));
+  implNative(
+      m, "floor_divide_.Tensor",
+      static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(at::native::floor_divide_));
+  implNative(m, "floor_divide.out", at::native::floor_divide_out);
+  implNative(
+      m, "remainder.Scalar_Tensor",
       static_cast<at::Tensor (*)(const at::Scalar&, const at::Tensor&)>(at::native::remainder));
 }
 

@@ -18,8 +18,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_lerp_Tensor>>(m, "lerp", {"Tensor", "Tensor_out"});
   implForms<Structured<at::native::structured_addcmul_out>>(m, "addcmul");
   implForms<Structured<at::native::structured_addcdiv_out>>(m, "addcdiv");
-  m.impl(
-      "rsub.Tensor",
+  implNative(
+      m, "rsub.Tensor",
       static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(at::native::rsub));
 }
 

@@ -19,10 +19,10 @@ void logicalStub(Iterator& iter) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("logical_and.out", at::native::logical_and_out);
-  m.impl("logical_or.out", at::native::logical_or_out);
-  m.impl("logical_xor.out", at::native::logical_xor_out);
-  m.impl("logical_not.out", at::native::logical_not_out);
+  implNative(m, "logical_and.out", at::native::logical_and_out);
+  implNative(m, "logical_or.out", at::native::logical_or_out);
+  implNative(m, "logical_xor.out", at::native::logical_xor_out);
+  implNative(m, "logical_not.out", at::native::logical_not_out);
 }
 
 } // namespace

@@ -36,8 +36,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_pow_Tensor_Tensor_out>>(m, "pow", {"Tensor_Tensor", "Tensor_Tensor_out"});
   implForms<Structured<at::native::structured_pow_Tensor_Scalar_out>>(m, "pow", {"Tensor_Scalar", "Tensor_Scalar_out"});
   implForms<Structured<at::native::structured_pow_Scalar_out, "pow.Scalar_out">>(m, "pow", {"Scalar", "Scalar_out"});
-  m.impl("pow_.Scalar", Structured<at::native::structured_pow_Tensor_Scalar_out>::inplace);
-  m.impl("pow_.Tensor", Structured<at::native::structured_pow_Tensor_Tensor_out>::inplace);
+  implNative(m, "pow_.Scalar", Structured<at::native::structured_pow_Tensor_Scalar_out>::inplace);
+  implNative(m, "pow_.Tensor", Structured<at::native::structured_pow_Tensor_Tensor_out>::inplace);
 }
 
 } // namespace

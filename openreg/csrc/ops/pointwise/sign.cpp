@@ -53,11 +53,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_signbit_out>>(m, "signbit");
   implForms<Structured<at::native::structured_isposinf_out>>(m, "isposinf");
   implForms<Structured<at::native::structured_isneginf_out>>(m, "isneginf");
-  m.impl("abs.out", at::native::abs_out);
-  m.impl("angle", at::native::angle);
-  m.impl("angle.out", at::native::angle_out);
+  implNative(m, "abs.out", at::native::abs_out);
+  implNative(m, "angle", at::native::angle);
+  implNative(m, "angle.out", at::native::angle_out);
   implPlain<"conj_physical.out", at::native::conj_physical_out>(m);
-  m.impl("isnan", at::native::isnan);
+  implNative(m, "isnan", at::native::isnan);
   implPlain<"nan_to_num.out", at::native::nan_to_num_out>(m);
 }
 

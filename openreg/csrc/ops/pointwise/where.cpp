@@ -14,10 +14,10 @@ void whereKernel(at::TensorIterator& iter) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl(
-      "where.self",
+  implNative(
+      m, "where.self",
       static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&)>(at::native::where));
-  m.impl("where.self_out", at::native::where_self_out);
+  implNative(m, "where.self_out", at::native::where_self_out);
 }
 
 } // namespace

@@ -85,10 +85,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_argmin_out, "argmin.out">>(m, "argmin");
   implForms<Max>(m, "max", {"dim", "dim_max"});
   implForms<Min>(m, "min", {"dim", "dim_min"});
-  m.impl("max", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::max));
-  m.impl("max.unary_out", at::native::max_unary_out);
-  m.impl("min", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::min));
-  m.impl("min.unary_out", at::native::min_unary_out);
+  implNative(m, "max", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::max));
+  implNative(m, "max.unary_out", at::native::max_unary_out);
+  implNative(m, "min", static_cast<at::Tensor (*)(const at::Tensor&)>(at::native::min));
+  implNative(m, "min.unary_out", at::native::min_unary_out);
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implForms<Structured<at::native::structured_prod_out, "prod.int_out">>(m, "prod", {"dim_int", "int_out"});
-  m.impl("prod", at::native::prod);
+  implNative(m, "prod", at::native::prod);
   implPlain<"nansum", at::native::nansum>(m);
   implPlain<"nansum.out", at::native::nansum_out>(m);
 }

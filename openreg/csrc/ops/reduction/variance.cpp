@@ -1,5 +1,6 @@
 // Variances and standard deviations, with the mean or without.
 #include "ops/reduction/reduce.h"
+#include "ops/structured/native.h"
 
 #include <ATen/native/ReduceOps.h>
 #include <ATen/ops/std_mean_native.h>
@@ -22,12 +23,12 @@ using Out = at::Tensor& (*)(const at::Tensor&, Dims, Correction, bool, at::Tenso
 using Two = std::tuple<at::Tensor, at::Tensor> (*)(const at::Tensor&, Dims, Correction, bool);
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("var.correction", static_cast<One>(at::native::var));
-  m.impl("var.correction_out", static_cast<Out>(at::native::var_out));
-  m.impl("std.correction", static_cast<One>(at::native::std));
-  m.impl("std.correction_out", static_cast<Out>(at::native::std_out));
-  m.impl("var_mean.correction", static_cast<Two>(at::native::var_mean));
-  m.impl("std_mean.correction", static_cast<Two>(at::native::std_mean));
+  implNative(m, "var.correction", static_cast<One>(at::native::var));
+  implNative(m, "var.correction_out", static_cast<Out>(at::native::var_out));
+  implNative(m, "std.correction", static_cast<One>(at::native::std));
+  implNative(m, "std.correction_out", static_cast<Out>(at::native::std_out));
+  implNative(m, "var_mean.correction", static_cast<Two>(at::native::var_mean));
+  implNative(m, "std_mean.correction", static_cast<Two>(at::native::std_mean));
 }
 
 } // namespace

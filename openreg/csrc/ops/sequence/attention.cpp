@@ -234,7 +234,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attentionBackward(
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   implPlain<"_scaled_dot_product_fused_attention_overrideable", attention>(m);
   // The numbers that dropout began with are on the CPU.
-  m.impl("_scaled_dot_product_fused_attention_overrideable_backward", attentionBackward);
+  implNative(m, "_scaled_dot_product_fused_attention_overrideable_backward", attentionBackward);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "ops/sequence/attention_choice.h"
 
 #include "ops/launch/kernel_family.h"
+#include "ops/structured/native.h"
 
 #include <ATen/Context.h>
 #include <ATen/SDPBackend.h>
@@ -75,7 +76,7 @@ int64_t chooseAttention(
 // LITERALINCLUDE END: ATTENTION CHOICE
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_fused_sdp_choice", chooseAttention);
+  implNative(m, "_fused_sdp_choice", chooseAttention);
 }
 
 } // namespace

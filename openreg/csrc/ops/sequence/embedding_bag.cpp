@@ -122,6 +122,9 @@ at::Tensor factorsBackward(
   TORCH_CHECK(
       mode == static_cast<int64_t>(BagMode::Sum),
       "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
+  if (bagOf.numel() == 0 && indices.numel() > 0) {
+    throw MissingKernel("embedding_bag_backward: the forward pass ran on the CPU, which notes no bags");
+  }
   TORCH_CHECK(
       grad.dim() == 2 && weight.dim() == 2 && grad.size(1) == weight.size(1) && bagOf.sizes() == indices.sizes(),
       "embedding_bag_backward: expected a gradient with rows like the weight's, ", weight.sizes(),

@@ -88,11 +88,11 @@ struct TopkImpl : at::meta::structured_topk {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   using Sort = Structured<at::native::structured_sort_stable_out, "sort.values_stable", 2>;
-  m.impl("sort.stable", Sort::functional);
-  m.impl("sort.values_stable", Sort::out);
+  implNative(m, "sort.stable", Sort::functional);
+  implNative(m, "sort.values_stable", Sort::out);
   using Topk = Structured<TopkImpl, "topk.values", 2>;
-  m.impl("topk", Topk::functional);
-  m.impl("topk.values", Topk::out);
+  implNative(m, "topk", Topk::functional);
+  implNative(m, "topk.values", Topk::out);
 }
 
 } // namespace

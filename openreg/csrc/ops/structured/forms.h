@@ -1,6 +1,7 @@
 // Registering all forms of operators that come out of structured classes.
 #pragma once
 
+#include "ops/structured/native.h"
 #include "ops/structured/structured.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -30,12 +31,12 @@ void implForms(torch::Library& m, const std::string& op, const Overloads& overlo
   const auto named = [](const std::string& name, const std::string& overload) {
     return overload.empty() ? name : name + "." + overload;
   };
-  m.impl(named(op, overloads.functional).c_str(), S::functional);
-  m.impl(named(op, overloads.out).c_str(), S::out);
+  implNative(m, named(op, overloads.functional).c_str(), S::functional);
+  implNative(m, named(op, overloads.out).c_str(), S::out);
   if constexpr (std::is_pointer_v<decltype(S::inplace)>) {
     const auto found = c10::Dispatcher::singleton().findSchema({"aten::" + op + "_", overloads.functional});
     if (found.has_value()) {
-      m.impl(named(op + "_", overloads.functional).c_str(), S::inplace);
+      implNative(m, named(op + "_", overloads.functional).c_str(), S::inplace);
     }
   }
 }

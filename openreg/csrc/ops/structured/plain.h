@@ -3,6 +3,7 @@
 
 #include "device/current_device.h"
 #include "ops/launch/name.h"
+#include "ops/structured/native.h"
 #include "ops/structured/structured_output.h"
 
 #include <torch/library.h>
@@ -42,15 +43,15 @@ struct Plain<op, function> {
 /**
  * @brief Registers a function for an operator: `implPlain<"im2col.out", im2colOut>(m)`.
  *
- * The arguments are on one device when the function is called, and that device is current. Registered by `m.impl` alone
- * a function has to see to both itself; so do functions for which neither counts, such as views.
+ * The arguments are on one device when the function is called, and that device is current. Registered by implNative()
+ * alone a function has to see to both itself.
  * @tparam op Name with overload; in the namespace aten, if none is named.
  * @tparam function With the operator's parameters.
  * @param m Library fragment of the operator's namespace.
  */
 template <Name op, auto function>
 void implPlain(torch::Library& m) {
-  m.impl(op.value, &Plain<op, function>::call);
+  implNative(m, op.value, &Plain<op, function>::call);
 }
 // LITERALINCLUDE END: PLAIN
 

@@ -127,9 +127,9 @@ inline at::OptionalScalarRef asMetaWants(const std::optional<at::Scalar>& argume
  * @brief The functional, in-place and out form of an operator, made of its structured class.
  *
  *     using Multiply = Structured<at::native::structured_mul_out>;
- *     m.impl("mul.Tensor", Multiply::functional);
- *     m.impl("mul_.Tensor", Multiply::inplace);
- *     m.impl("mul.out", Multiply::out);
+ *     implNative(m, "mul.Tensor", Multiply::functional);
+ *     implNative(m, "mul_.Tensor", Multiply::inplace);
+ *     implNative(m, "mul.out", Multiply::out);
  *
  * The class is one that PyTorch ships whole, meta and impl, if its impl calls a stub (then register a kernel for the
  * stub); or one of yours that derives from `at::meta::structured_...` and has an impl of its own. If impl takes

@@ -1,15 +1,13 @@
 // What structured operators owe their outputs and arguments, whatever they compute.
 #include "ops/structured/structured_output.h"
 
+#include "ops/structured/native.h"
 #include "ops/tensor/new_tensor.h"
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/op_registration/adaption.h>
 #include <ATen/native/Resize.h>
-
-#include <algorithm>
-#include <string>
 
 namespace openreg {
 
@@ -70,13 +68,10 @@ at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input) {
 // LITERALINCLUDE START: SAME DEVICE FAILS
 void SameDevice::fail(const at::Tensor& argument) const {
   // Only who has failed pays for looking up what the argument is called.
-  const auto name = std::string(op_);
-  const auto schema = name.find("::") == std::string::npos ? "aten::" + name : name;
-  const auto dot = std::min(schema.find('.'), schema.size());
-  const auto op = schema.substr(0, dot), overload = schema.substr(std::min(dot + 1, schema.size()));
-  const auto found = c10::Dispatcher::singleton().findSchemaOrThrow(op.c_str(), overload.c_str());
+  const auto op = operatorNamed(op_);
+  const auto found = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload_name.c_str());
   const auto& what = found.schema().arguments().at(count_ - 1).name();
-  c10::impl::common_device_check_failure(*common_, argument, op.c_str(), what.c_str());
+  c10::impl::common_device_check_failure(*common_, argument, op.name.c_str(), what.c_str());
 }
 // LITERALINCLUDE END: SAME DEVICE FAILS
 

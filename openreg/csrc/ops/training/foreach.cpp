@@ -1,5 +1,6 @@
 // Operators over lists of tensors, as optimizers use them. What kernels cannot take goes tensor by tensor, through
 // PyTorch's own functions.
+#include "ops/structured/native.h"
 #include "ops/structured/structured.h"
 #include "ops/training/foreach_call.h"
 
@@ -93,8 +94,8 @@ struct Foreach<family, pass, factor, slow> {
 
 // Both forms of an operator: one that makes new tensors, one in place, whose names end in a "_" in front of `overload`.
 #define OPENREG_FOREACH(op, overload, slow, family, ...)                                                               \
-  m.impl("_foreach_" op overload, Foreach<"foreach_" family, __VA_ARGS__, &at::native::slow>::call);                   \
-  m.impl("_foreach_" op "_" overload, Foreach<"foreach_" family, __VA_ARGS__, &at::native::slow##_>::call)
+  implNative(m, "_foreach_" op overload, Foreach<"foreach_" family, __VA_ARGS__, &at::native::slow>::call);            \
+  implNative(m, "_foreach_" op "_" overload, Foreach<"foreach_" family, __VA_ARGS__, &at::native::slow##_>::call)
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   using enum Pass;
@@ -137,13 +138,13 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   OPENREG_FOREACH("clamp_max", ".Scalar", foreach_tensor_clamp_max_scalar_kernel_slow, "clamp_max", Parameters, 0);
   OPENREG_FOREACH(
       "clamp_max", ".ScalarList", foreach_tensor_clamp_max_scalarlist_kernel_slow, "clamp_max", Parameters, 0);
-  m.impl(
-      "_foreach_pow.ScalarAndTensor",
+  implNative(
+      m, "_foreach_pow.ScalarAndTensor",
       Foreach<"foreach_pow", Rounded, 0, &at::native::foreach_scalar_pow_list_kernel_slow>::call);
-  m.impl(
-      "_foreach_copy_",
+  implNative(
+      m, "_foreach_copy_",
       Foreach<"foreach_cast", Overwrite, 0, &at::native::foreach_tensor_copy_list_kernel_slow_>::call);
-  m.impl("_foreach_zero_", Foreach<"foreach_zeros", Operands, 0, &at::native::foreach_tensor_zero_slow_>::call);
+  implNative(m, "_foreach_zero_", Foreach<"foreach_zeros", Operands, 0, &at::native::foreach_tensor_zero_slow_>::call);
   OPENREG_FOREACH("abs", "", foreach_tensor_abs_slow, "abs", Operands, 0);
   OPENREG_FOREACH("exp", "", foreach_tensor_exp_slow, "exp", Operands, 0);
   OPENREG_FOREACH("log", "", foreach_tensor_log_slow, "log", Operands, 0);

@@ -41,6 +41,9 @@ class FusedStep {
 
   void run() {
     const auto& parameters = lists_[0].tensors;
+    for (const auto& parameter : parameters) { // a step that is half done could not be left to the CPU
+      (void)family_.get(parameter.scalar_type(), parameter.device().index());
+    }
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].numel() > 0) {
         if (isFull() || (args_.tensors > 0 && parameters[i].scalar_type() != type_)) {

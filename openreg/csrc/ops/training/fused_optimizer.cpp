@@ -1,4 +1,5 @@
 // torch.optim's fused optimizers: a step for all parameters in a few launches, without a look at what is on the device.
+#include "ops/structured/native.h"
 #include "ops/structured/structured_output.h"
 #include "ops/training/fused_launch.h"
 
@@ -189,12 +190,12 @@ void fusedSgd(
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_fused_adam_", fusedAdam<false, double>);
-  m.impl("_fused_adam_.tensor_lr", fusedAdam<false, const at::Tensor&>);
-  m.impl("_fused_adamw_", fusedAdam<true, double>);
-  m.impl("_fused_adamw_.tensor_lr", fusedAdam<true, const at::Tensor&>);
-  m.impl("_fused_sgd_", fusedSgd<double>);
-  m.impl("_fused_sgd_.tensor_lr", fusedSgd<const at::Tensor&>);
+  implNative(m, "_fused_adam_", fusedAdam<false, double>);
+  implNative(m, "_fused_adam_.tensor_lr", fusedAdam<false, const at::Tensor&>);
+  implNative(m, "_fused_adamw_", fusedAdam<true, double>);
+  implNative(m, "_fused_adamw_.tensor_lr", fusedAdam<true, const at::Tensor&>);
+  implNative(m, "_fused_sgd_", fusedSgd<double>);
+  implNative(m, "_fused_sgd_.tensor_lr", fusedSgd<const at::Tensor&>);
 }
 
 } // namespace

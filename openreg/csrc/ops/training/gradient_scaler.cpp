@@ -74,6 +74,9 @@ class Unscaling {
 void unscale(at::TensorList gradients, at::Tensor& found, const at::Tensor& inverseScale) {
   checkNumber("found_inf", found, at::kFloat);
   checkNumber("inv_scale", inverseScale, at::kFloat);
+  for (const auto& gradient : gradients) { // some gradients unscaled, and others not, could not be left to the CPU
+    (void)kernelFamily<"amp_unscale">.get(gradient.scalar_type(), found.device().index());
+  }
   Unscaling unscaling(found, inverseScale);
   for (const auto& gradient : gradients) {
     unscaling.add(gradient);

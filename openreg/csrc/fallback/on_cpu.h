@@ -1,26 +1,12 @@
-// Tensors to the CPU and back, for kernels that do there what the generic fallback cannot.
+// Tensors to the CPU and back, for functions that do there what the generic fallback cannot.
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/op_registration/adaption.h>
-
-#include <initializer_list>
-#include <utility>
+#include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
 
 namespace openreg {
-
-/**
- * @brief Checks that arguments of an operator are on one device; undefined tensors don't count.
- * @param op Name of the operator.
- * @param arguments Names and tensors.
- * @throws c10::Error that names the two devices, the argument and the operator.
- */
-inline void checkSameDevice(const char* op, std::initializer_list<std::pair<const char*, at::Tensor>> arguments) {
-  std::optional<c10::Device> common;
-  for (const auto& [name, tensor] : arguments) {
-    c10::impl::check_and_update_common_device(common, tensor, op, name);
-  }
-}
 
 /** @brief A copy on the CPU; an undefined tensor (a gradient that nobody needs) stays undefined. */
 inline at::Tensor onCpu(const at::Tensor& tensor) {
@@ -36,5 +22,14 @@ inline std::optional<at::Tensor> onCpu(const std::optional<at::Tensor>& tensor) 
 inline at::Tensor onDevice(const at::Tensor& tensor, at::Device device) {
   return tensor.defined() ? tensor.to(device) : at::Tensor();
 }
+
+// LITERALINCLUDE START: BOXED
+/** @brief A function with an operator's parameters, as one that takes them from a stack. @see CpuVersion */
+template <auto function>
+void boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  static const auto kernel = c10::KernelFunction::makeFromUnboxedRuntimeFunction(function);
+  kernel.callBoxed(op, c10::DispatchKeySet(), stack);
+}
+// LITERALINCLUDE END: BOXED
 
 } // namespace openreg

@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
-#include <torch/library.h>
 
 #include <array>
 #include <tuple>
@@ -26,13 +25,12 @@ at::Tensor convolution(
     bool transposed,
     at::IntArrayRef outputPadding,
     int64_t groups) {
-  checkSameDevice(
-      "aten::convolution_overrideable", {{"input", input}, {"weight", weight}, {"bias", bias.value_or(at::Tensor())}});
-  admitFallback({"aten::convolution_overrideable", ""});
   const auto result = at::convolution(
       onCpu(input), onCpu(weight), onCpu(bias), stride, padding, dilation, transposed, outputPadding, groups);
   return onDevice(result, input.device());
 }
+
+const CpuVersion convolutionVersion("convolution_overrideable", boxed<convolution>);
 // LITERALINCLUDE END: CONVOLUTION
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
@@ -46,9 +44,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
     at::IntArrayRef outputPadding,
     int64_t groups,
     std::array<bool, 3> outputMask) {
-  checkSameDevice(
-      "aten::convolution_backward_overrideable", {{"grad_output", gradOutput}, {"input", input}, {"weight", weight}});
-  admitFallback({"aten::convolution_backward_overrideable", ""});
   // This operator is not told the bias's size, which the CPU's wants: one element for each channel of the output.
   const std::array<int64_t, 1> biasSizes = {gradOutput.size(1)};
   const auto [gradInput, gradWeight, gradBias] = at::convolution_backward(
@@ -58,10 +53,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
   return {onDevice(gradInput, device), onDevice(gradWeight, device), onDevice(gradBias, device)};
 }
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("convolution_overrideable", convolution);
-  m.impl("convolution_backward_overrideable", convolutionBackward);
-}
+const CpuVersion backwardVersion("convolution_backward_overrideable", boxed<convolutionBackward>);
 
 } // namespace
 } // namespace openreg

@@ -11,7 +11,6 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/tanh_backward.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/library.h>
 
 #include <tuple>
 
@@ -32,13 +31,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCell(
     const at::Tensor& cx,
     const OptionalTensor& inputBias,
     const OptionalTensor& hiddenBias) {
-  checkSameDevice(
-      "aten::_thnn_fused_lstm_cell", {{"input_gates", inputGates},
-                                      {"hidden_gates", hiddenGates},
-                                      {"cx", cx},
-                                      {"input_bias", inputBias.value_or(at::Tensor())},
-                                      {"hidden_bias", hiddenBias.value_or(at::Tensor())}});
-  admitFallback({"aten::_thnn_fused_lstm_cell", ""});
   const auto gates = (withBias(inputGates, inputBias) + withBias(hiddenGates, hiddenBias)).chunk(4, 1);
   const auto in = at::sigmoid(gates[0]);
   const auto forget = at::sigmoid(gates[1]);
@@ -62,7 +54,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackward(
   if (!fromHy && !fromCy) {
     return {};
   }
-  admitFallback({"aten::_thnn_fused_lstm_cell_backward_impl", ""});
   const auto gates = onCpu(workspace).chunk(4, 1);
   const auto &in = gates[0], &forget = gates[1], &cell = gates[2], &out = gates[3];
   const auto tanhCy = at::tanh(onCpu(cy));
@@ -87,13 +78,6 @@ std::tuple<at::Tensor, at::Tensor> gruCell(
     const at::Tensor& hx,
     const OptionalTensor& inputBias,
     const OptionalTensor& hiddenBias) {
-  checkSameDevice(
-      "aten::_thnn_fused_gru_cell", {{"input_gates", inputGates},
-                                     {"hidden_gates", hiddenGates},
-                                     {"hx", hx},
-                                     {"input_bias", inputBias.value_or(at::Tensor())},
-                                     {"hidden_bias", hiddenBias.value_or(at::Tensor())}});
-  admitFallback({"aten::_thnn_fused_gru_cell", ""});
   const auto input = withBias(inputGates, inputBias).chunk(3, 1);
   const auto hidden = withBias(hiddenGates, hiddenBias).chunk(3, 1);
   const auto before = onCpu(hx);
@@ -107,7 +91,6 @@ std::tuple<at::Tensor, at::Tensor> gruCell(
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>
 gruCellBackward(const at::Tensor& gradHy, const at::Tensor& workspace, bool hasBias) {
-  admitFallback({"aten::_thnn_fused_gru_cell_backward", ""});
   const auto kept = onCpu(workspace).chunk(5, 1);
   const auto &reset = kept[0], &update = kept[1], &fresh = kept[2], &before = kept[3], &hidden = kept[4];
   const auto grad = onCpu(gradHy);
@@ -123,12 +106,12 @@ gruCellBackward(const at::Tensor& gradHy, const at::Tensor& workspace, bool hasB
       hasBias ? onDevice(gradHiddenGates.sum(0), device) : at::Tensor()};
 }
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_thnn_fused_lstm_cell", lstmCell);
-  m.impl("_thnn_fused_lstm_cell_backward_impl", lstmCellBackward);
-  m.impl("_thnn_fused_gru_cell", gruCell);
-  m.impl("_thnn_fused_gru_cell_backward", gruCellBackward);
-}
+const CpuVersion versions[] = {
+    {"_thnn_fused_lstm_cell", boxed<lstmCell>},
+    {"_thnn_fused_lstm_cell_backward_impl", boxed<lstmCellBackward>},
+    {"_thnn_fused_gru_cell", boxed<gruCell>},
+    {"_thnn_fused_gru_cell_backward", boxed<gruCellBackward>},
+};
 
 } // namespace
 } // namespace openreg

@@ -1,0 +1,273 @@
+"""Drivers that lack kernels: the fallback serves the calls that need them, and the device the others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from .conftest import ProgramFunction
+from .expected import rows_of
+from .workers import Result, RunEntriesFunction
+
+# What goes otherwise than on the CPU goes so with all kernels, too.
+EXPECTED = rows_of("native_calls")
+SECONDS_PER_ENTRY = 300
+GRANTED = ("equal", "refused", "untouched")
+
+pytestmark = pytest.mark.timeout(1800)
+
+
+@pytest.fixture(scope="module", params=["each", "none"])
+def cases(request: pytest.FixtureRequest, run_entries: RunEntriesFunction) -> dict[str, Result]:
+    """How each call of a native operator went without each of its kernels, or without any."""
+    entries = run_entries("missing_kernels_worker.py", request.param, limit=SECONDS_PER_ENTRY)
+    assert {name: entry for name, entry in entries.items() if entry.outcome != "run"} == {}
+    return {name: Result(*case) for entry in entries.values() for name, case in entry.more.items()}
+
+
+def is_listed(name: str, case: Result) -> bool:
+    """Whether a case falls under an entry of the list."""
+    return any(
+        name.split()[0] in entry["operators"] and entry["outcome"] == case.outcome and entry["text"] in case.detail
+        for entry in EXPECTED.values()
+    )
+
+
+@pytest.mark.xdist_group("missing_kernels")
+def test_a_call_goes_as_on_the_cpu_whichever_kernel_is_missing(cases: dict[str, Result]) -> None:
+    wrong = {name: case for name, case in cases.items() if case.outcome not in GRANTED and not is_listed(name, case)}
+    assert wrong == {}, "an operator that changes its arguments looks up all its kernels before it launches the first"
+    assert len([case for case in cases.values() if case.outcome == "equal"]) > 5000
+
+
+# ------------------------------------------------------------------------------------------------ who serves which call
+
+
+def test_a_driver_with_matrix_products_alone_uses_them_and_the_cpu_for_the_rest(program: ProgramFunction) -> None:
+    program(
+        """
+        def train(device):
+            torch.manual_seed(0)
+            x, y = torch.randn(32, 8).to(device), torch.randint(0, 4, (32,)).to(device)
+            layers = torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4)
+            model = torch.nn.Sequential(*layers).to(device)
+            optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+            for _ in range(5):
+                loss = torch.nn.functional.cross_entropy(model(x), y)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            return [parameter.detach().cpu() for parameter in model.parameters()]
+
+        torch.testing.assert_close(train("openreg"), train("cpu"))
+        served = set(torch.openreg.fallbacks())
+        assert served >= {"aten::relu", "aten::_log_softmax"} or served >= {"aten::clamp_min", "aten::_log_softmax"}
+        assert not served & {"aten::mm", "aten::mm.out", "aten::addmm", "aten::addmm.out"}, served
+        """,
+        OPENREG_SIM="only=gemm",
+    )
+
+
+def test_a_type_that_a_driver_has_no_kernel_for_is_served_and_the_other_is_not(program: ProgramFunction) -> None:
+    program(
+        """
+        x = torch.arange(4.0).to("openreg")
+        assert (x + x).tolist() == [0, 2, 4, 6]
+        assert torch.openreg.fallbacks() == {}
+        assert (x.double() + 1).tolist() == [1, 2, 3, 4]
+        assert torch.openreg.fallbacks() == {"aten::add.Tensor": 1}
+        """,
+        OPENREG_SIM="only=add.float+copy+cast",
+    )
+
+
+def test_where_fallbacks_are_refused_the_error_says_which_kernel_is_missing(program: ProgramFunction) -> None:
+    program(
+        """
+        import pytest
+        x = torch.zeros(2).to("openreg")
+        with torch.openreg.no_fallback():
+            with pytest.raises(NotImplementedError, match="^\\"add\\" not implemented for 'Float'$"):
+                x + 1
+            with pytest.raises(NotImplementedError, match="^openreg: the driver of device 0 has no kernel 'fill'$"):
+                x.fill_(1)
+        torch.openreg.block_fallback("aten::add.Tensor")
+        with pytest.raises(NotImplementedError, match="^\\"add\\" not implemented for 'Float'$"):
+            x + 1
+        assert torch.openreg.fallbacks() == {}
+        assert (x - 1).tolist() == [-1, -1]
+        """,
+        OPENREG_SIM="kernels=0",
+    )
+
+
+def test_a_driver_is_asked_once_for_a_kernel_that_it_lacks(program: ProgramFunction) -> None:
+    program(
+        """
+        from backend.simulator import sim
+        x = torch.zeros(2).to("openreg")
+        assert (x + 1).tolist() == [1, 1]
+        sim.ok(sim.lib.orSimFailCall(b"orModuleGetKernel", 1, sim.lib.orErrorLaunchFailure))
+        assert (x + 1).tolist() == [1, 1]  # a second question would be an error
+        """,
+        OPENREG_SIM="kernels=0",
+    )
+
+
+# -------------------------------------------------------------------------------------------- nothing is done by halves
+
+
+def test_a_fused_step_is_taken_once_where_one_of_its_types_has_no_kernel(program: ProgramFunction) -> None:
+    program(
+        """
+        def step(device):
+            parameters = [torch.ones(3, dtype=t, device=device) for t in (torch.float32, torch.float64)]
+            gradients = [torch.full_like(parameter, 0.5) for parameter in parameters]
+            numbers = dict(weight_decay=0.0, momentum=0.0, lr=1.0, dampening=0.0, nesterov=False, maximize=False)
+            torch._fused_sgd_(parameters, gradients, [], **numbers, is_first_step=False)
+            return [parameter.tolist() for parameter in parameters]
+
+        assert step("openreg") == step("cpu") == [[0.5] * 3, [0.5] * 3]
+        assert torch.openreg.fallbacks()["aten::_fused_sgd_"] == 1
+        """,
+        OPENREG_SIM="only=fused_sgd.float+copy+fill+cast",
+    )
+
+
+def test_gradients_are_unscaled_once_where_one_of_their_types_has_no_kernel(program: ProgramFunction) -> None:
+    program(
+        """
+        def unscale(device):
+            gradients = [torch.full((3,), 8.0, dtype=t, device=device) for t in (torch.float32, torch.float64)]
+            found, inverse = torch.zeros(1, device=device), torch.full((1,), 0.5, device=device)
+            torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse)
+            return [gradient.tolist() for gradient in gradients]
+
+        assert unscale("openreg") == [[4.0] * 3, [4.0] * 3]
+        """,
+        OPENREG_SIM="only=amp_unscale.float+copy+fill+cast",
+    )
+
+
+# ------------------------------------------------------------------------------- what PyTorch's own fallback gets wrong
+
+
+def test_a_result_is_on_the_device_where_the_first_operand_is_a_number(program: ProgramFunction) -> None:
+    program(
+        """
+        x = torch.tensor([2.0, 3.0]).to("openreg:1")
+        for result in (7 // x, torch.remainder(7, x), 7 - x, torch.rsub(x, 7), 7 / x, 7**x):
+            assert result.device == x.device
+        assert (7 // x).tolist() == [3, 2]
+        assert (torch.tensor([1, 2], dtype=torch.int8).to("openreg") - 1).dtype == torch.int8
+        assert (1 - torch.tensor([1, 2], dtype=torch.int8).to("openreg")).dtype == torch.int8
+        """,
+        OPENREG_SIM="kernels=0",
+    )
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_normalisation_on_the_cpu_changes_the_running_statistics(
+    program: ProgramFunction, training: bool
+) -> None:
+    program(
+        f"""
+        torch.manual_seed(0)
+        here, there = torch.nn.BatchNorm2d(3), torch.nn.BatchNorm2d(3).to("openreg")
+        for _ in range(2):
+            x = torch.randn(4, 3, 2, 2)
+            here.train({training}), there.train({training})
+            torch.testing.assert_close(there(x.to("openreg")).cpu(), here(x))
+        torch.testing.assert_close(there.running_mean.cpu(), here.running_mean)
+        torch.testing.assert_close(there.running_var.cpu(), here.running_var)
+        assert "aten::native_batch_norm" in torch.openreg.fallbacks()
+        out = [torch.empty(0), torch.empty(0), torch.empty(0)]
+        arguments = (x, None, None, here.running_mean, here.running_var, {training}, 0.1, 1e-5)
+        torch.native_batch_norm(*arguments, out=out)
+        arguments = [a.to("openreg") if isinstance(a, torch.Tensor) else a for a in arguments]
+        arguments[3:5] = there.running_mean, there.running_var
+        torch.testing.assert_close(
+            [t.cpu() for t in torch.native_batch_norm(*arguments, out=[o.to("openreg") for o in out])], out)
+        torch.testing.assert_close(there.running_var.cpu(), here.running_var)
+        """,
+        OPENREG_SIM="kernels=0",
+    )
+
+
+RANDOM = {
+    "normal_": "torch.empty(4, device=d).normal_(generator=g)",
+    "randint": "torch.randint(0, 100, (4,), device=d, generator=g)",
+    "randperm": "torch.randperm(20, device=d, generator=g)",
+    "bernoulli": "torch.bernoulli(torch.full((20,), 0.5).to(d), generator=g)",
+    "multinomial": "torch.multinomial(torch.ones(20).to(d), 5, generator=g)",
+    "normal.Tensor_Tensor": "torch.normal(torch.zeros(4).to(d), torch.ones(4).to(d), generator=g)",
+    "poisson": "torch.poisson(torch.full((20,), 5.0).to(d), generator=g)",
+    "rrelu": "torch.ops.aten.rrelu_with_noise(-torch.ones(4).to(d), torch.empty(4).to(d), training=True, generator=g)",
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+@pytest.mark.parametrize("own", [True, False], ids=["a generator", "the default one"])
+def test_the_devices_generator_decides_what_is_drawn_on_the_cpu(program: ProgramFunction, name: str, own: bool) -> None:
+    program(
+        f"""
+        d = "openreg:1"
+        g = torch.Generator(d) if {own} else None
+        set_seed = g.manual_seed if {own} else lambda seed: torch.openreg.manual_seed_all(seed)
+        def draw():
+            return ({RANDOM[name]}).tolist()
+        set_seed(1)
+        first, second = draw(), draw()
+        torch.manual_seed(7) if {own} else None  # the CPU's own generator plays no part
+        torch.rand(3)
+        set_seed(1)
+        assert [draw(), draw()] == [first, second] and first != second
+        set_seed(2)
+        assert draw() != first
+        """,
+        OPENREG_SIM="kernels=0",
+    )
+
+
+def test_a_call_that_fails_on_the_cpu_takes_no_numbers(program: ProgramFunction) -> None:
+    program(
+        """
+        import pytest
+        g = torch.Generator("openreg").manual_seed(1)
+        before = g.get_state()
+        with pytest.raises(RuntimeError):
+            torch.empty(3, device="openreg").normal_(0, -1, generator=g)
+        assert torch.equal(g.get_state(), before)
+        """,
+        OPENREG_SIM="kernels=0",
+    )
+
+
+def test_a_generator_of_another_device_is_refused_before_anything_is_drawn(program: ProgramFunction) -> None:
+    program(
+        """
+        import pytest
+        x = torch.empty(3, device="openreg")
+        others = {"Expected a 'openreg' device type": torch.Generator(), "found one of": torch.Generator("openreg:1")}
+        for text, wrong in others.items():
+            with pytest.raises(RuntimeError, match=text):
+                x.normal_(generator=wrong)
+        """,
+        OPENREG_SIM="kernels=0",
+    )
+
+
+def test_all_operators_that_draw_on_the_cpu_ask_the_devices_generator() -> None:
+    source = Path(__file__).resolve().parents[2] / "openreg" / "csrc" / "random" / "on_cpu.cpp"
+    listed = set(re.findall(r'\{"([\w.]+)", drawOnCpu\}', source.read_text()))
+    draw = set()
+    for name in torch._C._dispatch_get_all_op_names():
+        operator, _, overload = name.partition(".")
+        if not name.startswith("aten::") or not torch._C._dispatch_has_kernel_for_dispatch_key(name, "CPU"):
+            continue
+        if any("Generator" in str(each.type) for each in torch._C._get_schema(operator, overload).arguments):
+            draw.add(name.removeprefix("aten::"))
+    assert listed == draw
