@@ -1,9 +1,10 @@
 """Makes calls of openreg's own operators on a driver that lacks kernels, and compares them with the CPU's.
 
 A program, started by test_missing_kernels.py, with the protocol of workers.py. The calls are those in which the entries
-of PyTorch's operator database, and the programs of composites.py, end. With ``each`` as its argument a call is made once
-for each kernel that it looks up, without that kernel: the device is reset, so all are looked up anew, and the driver says
-of one that there is no such. With ``none`` the driver has none at all, as one has whose vendor ships memory and copies.
+of PyTorch's operator database, and the programs of composites.py, end. With ``each`` as its argument a call is made
+once for each kernel that it looks up, without that kernel: the device is reset, so all are looked up anew, and the
+driver says of one that there is no such. With ``none`` the driver has none at all, as one has whose vendor ships memory
+and copies.
 """
 
 from __future__ import annotations

@@ -126,8 +126,8 @@ def test_what_a_driver_lacks_that_has_nothing_to_wait_for_is_done_without(progra
         x = torch.arange(6.0).view(2, 3)
         assert torch.equal(x.to("openreg", non_blocking=True).cpu(), x)  # without pinned memory, a blocking copy
         y = x.to("openreg:0").requires_grad_()
-        for here, there in ((y, y.to("openreg:1")), (y.t(), y.t().to("openreg:1")), (y, y.to("openreg:1", torch.float64))):
-            assert torch.equal(there.cpu().to(here.dtype), here.cpu())  # without peer copies, through the host
+        for here in (y, y.t(), y[:, ::2], y.detach().double()):
+            assert torch.equal(here.to("openreg:1").cpu(), here.cpu())  # without peer copies, through the host
         y.to("openreg:1").square().sum().backward()  # without events, the host waits where one would be recorded
         torch.testing.assert_close(y.grad.cpu(), 2 * x)
         event = torch.Event("openreg")

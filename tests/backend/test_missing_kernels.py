@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from .conftest import ProgramFunction
+from .conftest import ProgramFunction, child_environment
 from .expected import rows_of
 from .workers import Result, RunEntriesFunction
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "steps"))
+from step import difference, tidy  # noqa: E402
 
 # What goes otherwise than on the CPU goes so with all kernels, too.
 EXPECTED = rows_of("native_calls")
@@ -238,8 +244,9 @@ def test_a_call_that_fails_on_the_cpu_takes_no_numbers(program: ProgramFunction)
         import pytest
         g = torch.Generator("openreg").manual_seed(1)
         before = g.get_state()
-        with pytest.raises(RuntimeError):
-            torch.empty(3, device="openreg").normal_(0, -1, generator=g)
+        with pytest.raises(NotImplementedError):
+            torch.empty(3, device="openreg", dtype=torch.int64).normal_(generator=g)
+        assert torch.openreg.fallbacks() == {"aten::normal_": 1}
         assert torch.equal(g.get_state(), before)
         """,
         OPENREG_SIM="kernels=0",
@@ -271,3 +278,36 @@ def test_all_operators_that_draw_on_the_cpu_ask_the_devices_generator() -> None:
         if any("Generator" in str(each.type) for each in torch._C._get_schema(operator, overload).arguments):
             draw.add(name.removeprefix("aten::"))
     assert listed == draw
+
+
+# ---------------------------------------------------------------------------------------------------------- the guide's
+
+
+@pytest.mark.parametrize("step", ["06", "07", "08", "11", "12", "13"])
+def test_the_program_of_a_step_prints_the_same_without_kernels(step: str) -> None:
+    """Those of 05, 09, 10 and 14 print what the CPU has served, or refuse it; that of 15 what ran on the device."""
+    folder = next((ROOT / "steps").glob(f"{step}-*"))
+    done = subprocess.run(
+        [sys.executable, str(folder / "demo.py")],
+        env=child_environment(OPENREG_SIM="kernels=0"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    _, _, expected = (folder / "after.txt").read_text().partition("\n")
+    assert difference(expected, tidy(done.stdout + done.stderr)) == ""
+
+
+def test_a_kernel_that_is_none_is_refused_by_name(program: ProgramFunction) -> None:
+    said = program(
+        """
+        try:
+            with torch.openreg.no_fallback():
+                torch.zeros(2, device="openreg")
+        except RuntimeError as error:
+            print(error)
+        """,
+        OPENREG_SIM="only=gemm+nonsense",
+    )
+    assert "OPENREG_SIM has 'only' with 'nonsense'; expected names of kernels, such as only=gemm+copy" in said

@@ -195,10 +195,10 @@ def fake_result() -> Any:
     return contract.run("fake", ["-p", "no:xdist"])
 
 
-def test_the_toy_driver_reaches_tensors_and_fallback(toy_result: Any) -> None:
+def test_the_toy_driver_reaches_tensors_and_operators_on_the_cpu(toy_result: Any) -> None:
     level = contract.level_of(toy_result)
     assert level is not None
-    assert level.name == "tensors and fallback"
+    assert level.name == "tensors, operators on the CPU"
     assert toy_result.failures == []
 
 
