@@ -15,7 +15,7 @@ from step import difference, tidy
 
 from .conftest import EXTRAS, ROOT
 
-SAME = {r"\bprocess \d+": "process N", r"\bprocesses: .*": "processes: N"}
+SAME = {r"\bprocess \d+": "process N", r"\bprocesses: .*": "processes: N", r" tests in [\d.]+s": " tests in 1.000s"}
 
 
 def run(command: str, folder: Path) -> tuple[int, str]:
