@@ -43,7 +43,7 @@ class Result(NamedTuple):
     name: str
     groups: dict[str, Counter[str]]
     entries: dict[str, Counter[str]]  # of the tests that show an entry at work
-    failures: list[str]
+    failures: dict[str, str]  # by test, the reason
 
     def recorded(self) -> dict[str, Any]:
         """What is recorded of it."""
@@ -63,7 +63,7 @@ def run(driver: str, extra: list[str]) -> Result:
     driver = str(toy_driver.build()) if driver == "toy" else driver
     groups = {group: Counter[str]() for group in GROUPS}
     entries: dict[str, Counter[str]] = {}
-    failures = []
+    failures = {}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report"
         files = [str(TESTS / f"test_{group}.py") for group in GROUPS]
@@ -87,7 +87,7 @@ def run(driver: str, extra: list[str]) -> Result:
             for entry in test["entries"]:
                 entries.setdefault(entry, Counter())[outcome] += 1
             if outcome == "fail":
-                failures.append(test["test"])
+                failures[test["test"]] = test["why"]
     return Result(name, groups, entries, failures)
 
 
@@ -128,7 +128,7 @@ def summary(results: list[Result]) -> str:
         level = level_of(result)
         serves = f"serves the guide up to '{level.name}' (steps {level.steps})" if level else "serves no step yet"
         lines.append(f"{result.name}: {serves}")
-    failures = [f"{result.name}: {test}" for result in results for test in result.failures]
+    failures = [f"{it.name}: {test}\n      {why}" for it in results for test, why in it.failures.items()]
     return "\n".join([*lines, *(["", "failed:", *(f"  {failure}" for failure in failures)] if failures else [])])
 
 

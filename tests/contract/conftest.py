@@ -87,6 +87,15 @@ def skip_what_is_missing(item: pytest.Item) -> Iterator[None]:
         pytest.skip(missing)
 
 
+def reason(report: pytest.TestReport) -> str:
+    """Why a test was skipped, or the first line of what it failed with; nothing if it passed."""
+    if report.skipped:
+        return report.longrepr[2]
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash is not None else str(report.longrepr or "")
+    return (text.splitlines() or [""])[0]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[pytest.TestReport]:
     """Adds a line to the report: the test, how it went, and which entries of the contract it is about."""
@@ -100,7 +109,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             "group": item.path.stem.removeprefix("test_"),
             "test": item.nodeid,
             "outcome": "skipped" if lacks else report.outcome,
-            "why": report.longrepr[2] if report.skipped else ", ".join(lacks),
+            "why": reason(report) or ", ".join(lacks),
             "entries": [mark.args[0] for mark in item.iter_markers("entry") if mark.kwargs["case"] == "good"],
         }
         with Path(path).open("a", encoding="utf-8") as file:
