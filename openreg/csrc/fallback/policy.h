@@ -31,10 +31,11 @@ class FallbackMode {
 
 // LITERALINCLUDE START: CPU VERSION
 /**
- * @brief What computes an operator on the CPU that has no CPU kernel of its name. It serves in every mode but "raise".
+ * @brief What computes an operator on the CPU if the CPU has no kernel of its name, or if that does not know all that
+ * it has to. It serves in every mode but "raise".
  *
- * Made known by a static object, which says nothing about who calls the operator's fallback: as long as the operator
- * has no kernel here, register fallback() for its name.
+ * Made known by a static object. That does not register the operator: where a kernel of PyTorch's comes before the
+ * fallback, register fallback() for the operator's name.
  */
 class CpuVersion {
  public:
