@@ -15,7 +15,7 @@ class Level(NamedTuple):
 LEVELS = [
     Level("devices", "01", "GetDeviceCount GetDeviceProperties DeviceGetState DeviceSynchronize"),
     Level(
-        "tensors, operators on the CPU",
+        "tensors, operators by fallback",
         "02-05",
         "Malloc Free PointerGetAttributes StreamGetDefault MemcpyWithStream MemcpyAsync",
     ),

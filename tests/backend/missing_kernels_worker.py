@@ -150,7 +150,7 @@ def run_entry(program: Callable[[], None], native: set[str], siblings: Siblings,
         with os.fdopen(reading) as pipe:
             found = dict(map(json.loads, pipe))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        done |= found.keys()
+        done.update(found)
         cases |= found
         if not status or not found:
             return cases

@@ -46,7 +46,7 @@ def is_listed(name: str, case: Result) -> bool:
 def test_a_call_goes_as_on_the_cpu_whichever_kernel_is_missing(cases: dict[str, Result]) -> None:
     wrong = {name: case for name, case in cases.items() if case.outcome not in GRANTED and not is_listed(name, case)}
     assert wrong == {}, "an operator that changes its arguments looks up all its kernels before it launches the first"
-    assert len([case for case in cases.values() if case.outcome == "equal"]) > 5000
+    assert len([case for case in cases.values() if case.outcome == "equal"]) > 750
 
 
 # ------------------------------------------------------------------------------------------------ who serves which call

@@ -198,7 +198,7 @@ def fake_result() -> Any:
 def test_the_toy_driver_reaches_tensors_and_operators_on_the_cpu(toy_result: Any) -> None:
     level = contract.level_of(toy_result)
     assert level is not None
-    assert level.name == "tensors, operators on the CPU"
+    assert level.name == "tensors, operators by fallback"
     assert toy_result.failures == {}
 
 
