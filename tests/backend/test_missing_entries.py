@@ -135,6 +135,10 @@ def test_what_a_driver_lacks_that_has_nothing_to_wait_for_is_done_without(progra
         assert event.query()
         event.synchronize()
         event.wait()
+        before = torch.openreg.memory_allocated()
+        y.record_stream(torch.openreg.default_stream(1))  # whose work the host waits for when y is freed
+        del y, here
+        assert torch.openreg.memory_allocated() < before
         batch, = torch.utils.data.DataLoader(torch.arange(4), batch_size=4)
         assert batch.to("openreg", non_blocking=True).tolist() == [0, 1, 2, 3]
         """,

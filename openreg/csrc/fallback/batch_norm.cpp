@@ -40,7 +40,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNorm(
   return {onDevice(output, device), onDevice(saveMean, device), onDevice(saveInvstd, device)};
 }
 
-const CpuVersion version("native_batch_norm", boxed<batchNorm>);
+[[maybe_unused]] const CpuVersion version("native_batch_norm", boxed<batchNorm>);
 // LITERALINCLUDE END: BATCH NORM ON CPU
 
 std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormOut(
@@ -62,7 +62,7 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormOut(
   return {out, saveMean, saveInvstd};
 }
 
-const CpuVersion outVersion("native_batch_norm.out", boxed<batchNormOut>);
+[[maybe_unused]] const CpuVersion outVersion("native_batch_norm.out", boxed<batchNormOut>);
 
 } // namespace
 } // namespace openreg

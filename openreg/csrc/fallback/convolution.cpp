@@ -30,7 +30,7 @@ at::Tensor convolution(
   return onDevice(result, input.device());
 }
 
-const CpuVersion convolutionVersion("convolution_overrideable", boxed<convolution>);
+[[maybe_unused]] const CpuVersion convolutionVersion("convolution_overrideable", boxed<convolution>);
 // LITERALINCLUDE END: CONVOLUTION
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
@@ -53,7 +53,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(
   return {onDevice(gradInput, device), onDevice(gradWeight, device), onDevice(gradBias, device)};
 }
 
-const CpuVersion backwardVersion("convolution_backward_overrideable", boxed<convolutionBackward>);
+[[maybe_unused]] const CpuVersion backwardVersion("convolution_backward_overrideable", boxed<convolutionBackward>);
 
 } // namespace
 } // namespace openreg

@@ -106,7 +106,7 @@ gruCellBackward(const at::Tensor& gradHy, const at::Tensor& workspace, bool hasB
       hasBias ? onDevice(gradHiddenGates.sum(0), device) : at::Tensor()};
 }
 
-const CpuVersion versions[] = {
+[[maybe_unused]] const CpuVersion versions[] = {
     {"_thnn_fused_lstm_cell", boxed<lstmCell>},
     {"_thnn_fused_lstm_cell_backward_impl", boxed<lstmCellBackward>},
     {"_thnn_fused_gru_cell", boxed<gruCell>},

@@ -5,6 +5,8 @@
 
 #include "memory/history.h"
 
+#include <c10/core/Device.h>
+
 #include <cstddef>
 #include <vector>
 
@@ -13,10 +15,11 @@ namespace openreg {
 class Pool;
 
 // LITERALINCLUDE START: BLOCK
-/// Work of another stream on a block, and the event that will tell when it is done.
+/// Work of another stream on a block, and the event that will tell when it is done: null if the driver has no events.
 struct Use {
   orStream_t stream;
   orEvent_t event;
+  c10::DeviceIndex device; // of the stream
 };
 
 /**

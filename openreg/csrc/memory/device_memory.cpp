@@ -124,8 +124,12 @@ void DeviceMemory::free(Block* block) noexcept { // NOLINT(bugprone-exception-es
   // LITERALINCLUDE END: NOTED
   report(block->data, -static_cast<int64_t>(block->size));
   // The events are there, recordStream() has made them. A device that refuses to record has failed: it does no more
-  // work, so that there is nothing to wait for.
+  // work, so that there is nothing to wait for. On a driver without events the host waits.
   std::erase_if(block->uses, [](const Use& use) {
+    if (use.event == nullptr) {
+      (void)orDeviceSynchronize(use.device);
+      return true;
+    }
     const bool refused = orEventRecord(use.event, use.stream) != orSuccess;
     return refused && orEventDestroy(use.event) == orSuccess;
   });
@@ -174,7 +178,7 @@ void DeviceMemory::recordStream(Block* block, orStream_t stream, c10::DeviceInde
   if (!known()) { // another thread may have been faster
     // What can throw comes before there is nobody to destroy the event.
     block->uses.reserve(block->uses.size() + 1);
-    block->uses.push_back({stream, event.release()});
+    block->uses.push_back({stream, event.release(), device});
   }
   lock.unlock(); // before the event goes
 }

@@ -5,8 +5,8 @@ namespace openreg {
 
 // LITERALINCLUDE START: PENDING FUNCTIONS
 void Pending::add(Block* block) {
-  for (const auto& [stream, event] : block->uses) {
-    queues_[stream].emplace_back(event, block);
+  for (const auto& use : block->uses) {
+    queues_[use.stream].emplace_back(use.event, block);
   }
 }
 

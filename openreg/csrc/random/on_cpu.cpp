@@ -50,7 +50,7 @@ void drawOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 // All that have a CPU kernel; the others are written in terms of these.
-const CpuVersion versions[] = {
+[[maybe_unused]] const CpuVersion versions[] = {
     {"_sample_dirichlet", drawOnCpu},
     {"_standard_gamma", drawOnCpu},
     {"bernoulli.out", drawOnCpu},

@@ -12,21 +12,16 @@ namespace openreg {
  * @brief Makes an event of `device`, which need not be the current one. Does not block.
  * @param device Index of the device.
  * @param flags orEventDefault, or orEventDisableTiming.
- * @throws c10::AcceleratorError if the device has failed.
+ * @return The event. Null if the driver has no events and no time stamp is asked for: where it would be recorded, the
+ * host waits. @see recordEvent()
+ * @throws c10::NotImplementedError if the driver has no events and a time stamp is asked for; c10::AcceleratorError if
+ * the device has failed.
  */
 inline orEvent_t createEvent(c10::DeviceIndex device, unsigned int flags) {
   const c10::DeviceGuard guard({c10::DeviceType::PrivateUse1, device});
   orEvent_t event = nullptr;
-  check(orEventCreateWithFlags(&event, flags));
-  return event;
-}
-
-/** @brief createEvent() without a time stamp, or null if the driver has no events. */
-inline orEvent_t findEvent(c10::DeviceIndex device) {
-  const c10::DeviceGuard guard({c10::DeviceType::PrivateUse1, device});
-  orEvent_t event = nullptr;
-  const auto error = orEventCreateWithFlags(&event, orEventDisableTiming);
-  if (error == orErrorNotImplemented) {
+  const auto error = orEventCreateWithFlags(&event, flags);
+  if (error == orErrorNotImplemented && flags == orEventDisableTiming) {
     (void)orGetLastError(); // an answer, not a failure
     return nullptr;
   }
@@ -50,7 +45,7 @@ inline void recordEvent(orEvent_t event, orStream_t stream, c10::DeviceIndex dev
 class Event {
  public:
   /** @brief Makes an event of `device`. @throws c10::AcceleratorError if the device has failed. */
-  explicit Event(c10::DeviceIndex device) : event_(findEvent(device)), device_(device) {}
+  explicit Event(c10::DeviceIndex device) : event_(createEvent(device, orEventDisableTiming)), device_(device) {}
   ~Event() {
     if (event_ != nullptr) {
       (void)orEventDestroy(event_); // nothing can be done about an error here

@@ -14,7 +14,7 @@ void Guard::record(void** event, const c10::Stream& stream, c10::DeviceIndex dev
       " cannot be recorded on ", stream.device());
   if (*event == nullptr) {
     const bool timed = flag == c10::EventFlag::BACKEND_DEFAULT; // torch.Event(enable_timing=True)
-    *event = timed ? createEvent(stream.device_index(), orEventDefault) : findEvent(stream.device_index());
+    *event = createEvent(stream.device_index(), timed ? orEventDefault : orEventDisableTiming);
   }
   recordEvent(static_cast<orEvent_t>(*event), streamHandle(stream), stream.device_index());
 }
