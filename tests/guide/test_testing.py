@@ -25,9 +25,10 @@ KNOWN = "import torch_openreg\nfrom torch.testing._internal import common_device
 KNOWN += "types.device_type_test_bases.append(types.PrivateUse1TestBase)\n"
 
 
-def run(program: str) -> str:
+def run(program: str, **settings: str) -> str:
     """What a test program prints where the backend isn't loaded by itself."""
     environment = os.environ | {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "PYTORCH_TESTING_DEVICE_ONLY_FOR": "privateuse1"}
+    environment |= settings
     command = [sys.executable, "-c", program]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100).stderr
 
@@ -41,3 +42,9 @@ def test_a_backend_that_is_imported_later_gets_no_class_and_if_it_had_one_no_tex
     said = run(THEN + KNOWN + TEST)
     assert "Ran 1 test" in said
     assert said.endswith("OK\n")
+
+
+def test_where_ci_is_set_pytorchs_tests_need_a_package_more() -> None:
+    program = "from torch.testing._internal.common_utils import run_tests\nrun_tests()"
+    assert "No module named 'xmlrunner'" in run(program, CI="true")
+    assert "Ran 0 tests" in run(program, CI="")
