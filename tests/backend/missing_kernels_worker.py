@@ -1,19 +1,15 @@
 """Makes calls of openreg's own operators on a driver that lacks kernels, and compares them with the CPU's.
 
-A program, started by test_missing_kernels.py, with the protocol of workers.py. The calls are those in which the entries
-of PyTorch's operator database, and the programs of composites.py, end. With ``each`` as its argument a call is made
-once for each kernel that it looks up, without that kernel: the device is reset, so all are looked up anew, and the
-driver says of one that there is no such. With ``none`` the driver has none at all, as one has whose vendor ships memory
-and copies.
+A program, started by test_missing_kernels.py. With ``each`` as its argument a call (forked_calls.py) is made once for
+each kernel that it looks up, without that kernel: the device is reset, so all are looked up anew, and the driver says
+of one that there is no such. With ``none`` the driver has none at all, as one has whose vendor ships memory and copies.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 NONE = sys.argv[1:] == ["none"]
@@ -22,13 +18,11 @@ if NONE:
 
 import torch  # noqa: E402
 import torch_openreg  # noqa: E402, F401
-from comparison import DEVICE, WIDE, Difference, compare, tensors_of  # noqa: E402
-from composites import PROGRAMS  # noqa: E402
-from native_calls import Call, native_calls, run, run_samples  # noqa: E402
+from comparison import WIDE, Difference, compare, tensors_of  # noqa: E402
+from forked_calls import Report, serve  # noqa: E402
+from native_calls import Call, run  # noqa: E402
 from native_calls_worker import LIMITS, has_values, on_cpu  # noqa: E402
-from opinfo_worker import answers, describe, entry_name, first_dtype  # noqa: E402
-from siblings import Siblings  # noqa: E402
-from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from opinfo_worker import describe  # noqa: E402
 from torch.utils._pytree import tree_map  # noqa: E402
 
 from backend.simulator import sim  # noqa: E402
@@ -120,55 +114,19 @@ def outcomes(original: Original) -> Iterator[tuple[str, tuple[str, str]]]:
             plan(0)
 
 
-def run_entry_from(
-    program: Callable[[], None], native: set[str], siblings: Siblings, done: set[str], pipe: int
-) -> None:
-    """Makes a program's calls that are not done; writes a line of JSON for each."""
-    for original in [Original(call) for call in native_calls(program, native, siblings) if call.key not in done]:
+def make_calls(native: Iterator[Call], done: set[str], report: Report) -> None:
+    """Makes the calls that are not done."""
+    for original in [Original(call) for call in native if call.key not in done]:
         call = original.call
         if call.key in done:
             continue
         done.add(call.key)
-        os.write(pipe, f"{json.dumps((call.key, ('crash', '')))}\n".encode())
+        report(call.key, "crash", "")
         results = dict(outcomes(original))
         bad = {how: result for how, result in results.items() if result[0] not in ("equal", "refused")}
         how, result = next(iter(bad.items()), ("", ("equal" if results else "untouched", "")))
-        os.write(pipe, f"{json.dumps((call.key, (result[0], f'{how}: {result[1]}' if how else '')))}\n".encode())
-
-
-def run_entry(program: Callable[[], None], native: set[str], siblings: Siblings, done: set[str]) -> dict[str, Any]:
-    """What became of each call of a program; of those that kill their process, too."""
-    cases: dict[str, Any] = {}
-    while True:
-        reading, writing = os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(reading)
-            run_entry_from(program, native, siblings, done, writing)
-            os._exit(0)
-        os.close(writing)
-        with os.fdopen(reading) as pipe:
-            found = dict(map(json.loads, pipe))
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        done.update(found)
-        cases |= found
-        if not status or not found:
-            return cases
-
-
-def main() -> None:
-    """Answers one entry a line of standard input."""
-    native = {name for name, how in torch.openreg.operator_coverage().items() if how == "native"}
-    siblings = Siblings(native)
-    done: set[str] = set()
-    entries = {entry_name(op): partial(run_samples, op, first_dtype(op)) for op in op_db}
-    entries |= {name: partial(exec, program, {"torch": torch, "d": DEVICE}) for name, program in PROGRAMS.items()}
-    with answers() as answer:
-        answer(list(entries))
-        for line in sys.stdin:
-            cases = run_entry(entries[line.strip()], native, siblings, done)
-            answer({"outcome": "run", "detail": "", "more": cases})
+        report(call.key, result[0], f"{how}: {result[1]}" if how else "")
 
 
 if __name__ == "__main__":
-    main()
+    serve(make_calls)

@@ -1,30 +1,23 @@
 """Makes calls of openreg's own operators on device 1 while device 0 is current, and compares them with the CPU's.
 
-A program, started by test_native_calls.py, with the protocol of workers.py. Each call is made as an entry of PyTorch's
-operator database, or a program of composites.py, ends in it, and then with one of its tensors in another data type. Its
-work has to go to the current stream of device 1: the default streams of both devices stand at a gate. A device that has
-failed stays so until the process ends, so each entry runs in a fork, and in another after a failure.
+A program, started by test_native_calls.py. Each call is made as it is (forked_calls.py), and then with one of its
+tensors in another data type. Its work has to go to the current stream of device 1: the default streams of both devices
+stand at a gate.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
-import os
-import sys
-import traceback
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import torch
 import torch_openreg  # noqa: F401
-from comparison import DEVICE, Difference, compare, tensors_of
-from composites import PROGRAMS
+from comparison import Difference, compare, tensors_of
 from contract.harness import Gate
-from native_calls import Call, Run, native_calls, run, run_samples
-from opinfo_worker import UNINITIALIZED, answers, describe, entry_name, first_dtype
-from siblings import REFERENCES, Siblings
-from torch.testing._internal.common_methods_invocations import op_db
+from forked_calls import Report, serve
+from native_calls import Call, Run, run
+from opinfo_worker import UNINITIALIZED, describe
+from siblings import REFERENCES
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from backend.simulator import sim
@@ -150,11 +143,9 @@ def variants(call: Call) -> Iterator[tuple[str, Call, Call]]:
             yield f"{where} {str(dtype).removeprefix('torch.')}", other, other.with_type(where, tensor.dtype)
 
 
-def run_entry_from(
-    program: Callable[[], None], native: set[str], siblings: Siblings, done: set[str], pipe: int
-) -> None:
-    """Makes a program's calls that are not done, until the device has failed; writes a line of JSON for each."""
-    calls = list(native_calls(program, native, siblings))
+def make_calls(native: Iterator[Call], done: set[str], report: Report) -> None:
+    """Makes the calls that are not done, until the device has failed."""
+    calls = list(native)
     torch.openreg.synchronize(HOME)
     gate = Gate(sim, "native calls", SECONDS)
     gate.close(sim.default_stream(0), sim.default_stream(1))
@@ -162,64 +153,19 @@ def run_entry_from(
     side = torch.openreg.Stream(THERE)
     make_current(side)
     for call in calls:
-        outcome = ""
         for what, variant, restored in itertools.chain([("", call, call)], variants(call)):
             name = f"{call.key} -> {what}" if what else call.key
             if name in done:
                 continue
             done.add(name)
-            os.write(pipe, f"{json.dumps(name)}\n".encode())
+            report(name, "crash", "")
             outcome, detail = check(variant, restored, side)
-            os.write(pipe, f"{json.dumps((outcome, detail))}\n".encode())
+            report(name, outcome, detail)
             if outcome == "late":
                 return
             if not what and outcome in ("refused", "computes"):
                 break  # the CPU does not take these arguments in any type
 
 
-def run_entry(
-    program: Callable[[], None], native: set[str], siblings: Siblings, done: set[str]
-) -> dict[str, tuple[str, str]]:
-    """What became of each call of a program; of those that kill their process, too."""
-    cases: dict[str, tuple[str, str]] = {}
-    while True:
-        reading, writing = os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(reading)
-            status = 0
-            try:
-                run_entry_from(program, native, siblings, done, writing)
-            except Exception as error:
-                os.write(2, "".join(traceback.format_exception(error)).encode())
-                status = 1
-            os._exit(status)
-        os.close(writing)
-        with os.fdopen(reading) as pipe:
-            lines = [json.loads(line) for line in pipe]
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        found = dict(zip(lines[::2], map(tuple, lines[1::2]), strict=False))
-        if len(lines) % 2:
-            found[lines[-1]] = ("crash", f"status {status}")
-        done |= found.keys()
-        cases |= found
-        if not lines or (not status and lines[-1][0] != "late"):
-            return cases
-
-
-def main() -> None:
-    """Answers one entry a line of standard input."""
-    native = {name for name, how in torch.openreg.operator_coverage().items() if how == "native"}
-    siblings = Siblings(native)
-    done: set[str] = set()
-    entries = {entry_name(op): partial(run_samples, op, first_dtype(op)) for op in op_db}
-    entries |= {name: partial(exec, program, {"torch": torch, "d": DEVICE}) for name, program in PROGRAMS.items()}
-    with answers() as answer:
-        answer(list(entries))
-        for line in sys.stdin:
-            cases = run_entry(entries[line.strip()], native, siblings, done)
-            answer({"outcome": "run", "detail": "", "more": cases})
-
-
 if __name__ == "__main__":
-    main()
+    serve(make_calls)

@@ -1,11 +1,15 @@
 // kaiser_window: PyTorch makes the numbers 0, 1, ..., and one elementwise kernel makes the window of them.
 #include "ops/launch/elementwise.h"
+#include "ops/structured/native.h"
 
 #include <ATen/native/UnaryOps.h>
+#include <ATen/ops/kaiser_window_native.h>
+#include <torch/library.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace openreg {
 namespace {
@@ -17,6 +21,20 @@ void kaiserKernel(at::TensorIteratorBase& iter, int64_t length, double beta) {
   launchElementwise(
       kernelFamily<"kaiser_window">, iter,
       {2.0 / static_cast<double>(length - 1), std::isinf(beta) ? beta : std::clamp(beta, -most, most)});
+}
+
+// PyTorch's functions, which call the kernel above: registered, so that a call without that kernel has an operator
+// whose arguments the fallback can have.
+using Dtype = std::optional<at::ScalarType>;
+using Layout = std::optional<at::Layout>;
+using Device = std::optional<at::Device>;
+using Pinned = std::optional<bool>;
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  using at::native::kaiser_window;
+  implNative<at::Tensor, int64_t, Dtype, Layout, Device, Pinned>(m, "kaiser_window", kaiser_window);
+  implNative<at::Tensor, int64_t, bool, Dtype, Layout, Device, Pinned>(m, "kaiser_window.periodic", kaiser_window);
+  implNative<at::Tensor, int64_t, bool, double, Dtype, Layout, Device, Pinned>(m, "kaiser_window.beta", kaiser_window);
 }
 
 } // namespace
