@@ -1,6 +1,12 @@
 """The levels of a driver: which part of the guide runs on it once it has which entries of the contract."""
 
+import re
+from pathlib import Path
 from typing import NamedTuple
+
+SOURCE = Path(__file__).resolve().parent.parent / "openreg" / "csrc" / "device" / "level.cpp"
+# Of these a driver with one device has no need.
+FOR_TWO_DEVICES = ("MemcpyPeerAsync",)
 
 
 class Level(NamedTuple):
@@ -11,21 +17,10 @@ class Level(NamedTuple):
     entries: str  # without "or"
 
 
-# Each level needs those before it, but for the last: what has no kernel the CPU computes, on every level.
-LEVELS = [
-    Level("devices", "01", "GetDeviceCount GetDeviceProperties DeviceGetState DeviceSynchronize"),
-    Level(
-        "tensors, operators by fallback",
-        "02-05",
-        "Malloc Free PointerGetAttributes StreamGetDefault MemcpyWithStream MemcpyAsync",
-    ),
-    Level(
-        "streams and events",
-        "06",
-        "DeviceGetStreamPriorityRange StreamCreateWithPriority StreamDestroy StreamQuery StreamSynchronize "
-        "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize "
-        "EventElapsedTime",
-    ),
-    Level("memory, pinned memory, several devices", "07-15", "MemGetInfo MallocHost FreeHost MemcpyPeerAsync"),
-    Level("kernels, one by one", "05-15", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"),
-]
+def read_levels() -> list[Level]:
+    """Reads them from the C++ that names them in errors."""
+    rows = re.findall(r'\{"([^"]+)",\s*"([\d-]+)",\s*((?:"[^"]*"\s*)+)\}', SOURCE.read_text(encoding="utf-8"))
+    return [Level(name, steps, "".join(re.findall('"([^"]*)"', texts))) for name, steps, texts in rows]
+
+
+LEVELS = read_levels()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch_openreg
+from loading import load_module
 from torch_openreg.doctor import examination  # noqa: F401 - registers the probes
 from torch_openreg.doctor.command import failures
 from torch_openreg.doctor.probes import build, entries
@@ -298,11 +299,8 @@ def test_the_oldest_tools_are_those_of_the_build() -> None:
 
 
 def test_the_levels_of_a_driver_are_those_of_the_contracts_tests() -> None:
-    text = (ROOT / "tools" / "levels.py").read_text()
-    levels = text[text.index("LEVELS = [") : text.index("]\n", text.index("LEVELS = ["))]
-    words = set(re.findall(r"\b[A-Z][A-Za-z]+\b", levels)) - {"LEVELS", "Level"}
-    assert {name for _, names in entries.LEVELS for name in names} == words
-    assert [steps for steps, _ in entries.LEVELS] == re.findall(r'"(\d\d(?:-\d\d)?)"', levels)
+    levels = load_module(ROOT / "tools" / "levels.py").LEVELS
+    assert [(level.steps, level.entries.split()) for level in levels] == entries.LEVELS
 
 
 def test_each_chapter_that_a_row_names_is_written_or_on_the_ladder() -> None:

@@ -1,6 +1,8 @@
 // Errors of the contract as PyTorch's exceptions.
 #include "device/error.h"
 
+#include "device/level.h"
+
 #include <c10/util/Exception.h>
 #include <c10/util/StringUtil.h>
 
@@ -9,9 +11,13 @@ namespace openreg {
 // LITERALINCLUDE START: THROW ERROR
 void throwError(orError_t error) {
   // The message belongs to this thread until its next failing call, so it is read before anything else is called.
-  std::string message = c10::str("openreg: ", orGetLastErrorMessage(), " [", orGetErrorName(error), "]");
+  std::string message = c10::str("openreg: ", orGetLastErrorMessage());
   // Handled here, so it must not stay behind for somebody who asks later.
   (void)orGetLastError();
+  if (const auto level = error == orErrorNotImplemented ? levelOf(message) : ""; !level.empty()) {
+    message += " (" + level + ")"; // what the driver would have to have
+  }
+  message += c10::str(" [", orGetErrorName(error), "]");
   const c10::SourceLocation where = {__func__, __FILE__, static_cast<uint32_t>(__LINE__)};
   switch (error) {
     case orErrorMemoryAllocation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-# The functions that each part of the guide is the first to need, without "or"; those of tools/levels.py.
+# The functions that each part of the guide is the first to need, without "or"; those of csrc/device/level.cpp.
 LEVELS = [
     ("01", "GetDeviceCount GetDeviceProperties DeviceGetState DeviceSynchronize"),
     ("02-05", "Malloc Free PointerGetAttributes StreamGetDefault MemcpyWithStream MemcpyAsync"),
