@@ -8,7 +8,7 @@
     python tools/contract.py --record toy fake    these, and the guide's table is brought up to date with them
 
 Below the table stands how far through the guide each driver carries. The exit status is 1 if a test has failed; what is
-missing is no failure.
+missing is no failure, and what needs a second device or the simulator's controls is not applicable without: n/a.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import toy_driver
-from levels import LEVELS, Level
+from levels import FOR_TWO_DEVICES, LEVELS, Level
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests" / "contract"
@@ -37,6 +37,9 @@ GROUPS = ["device", "memory", "copy", "kernel", "stream", "event", "errors", "as
 GROUPS += ["ipc", "arguments", "fork", "exit", "resources", "activity", "simulator"]
 
 
+NO_SECOND = "there is no device 1"  # what tests say that need one
+
+
 class Result(NamedTuple):
     """What the tests said about one driver."""
 
@@ -44,17 +47,19 @@ class Result(NamedTuple):
     groups: dict[str, Counter[str]]
     entries: dict[str, Counter[str]]  # of the tests that show an entry at work
     failures: dict[str, str]  # by test, the reason
+    has_two_devices: bool
 
     def recorded(self) -> dict[str, Any]:
         """What is recorded of it."""
         level = level_of(self)
         groups = {
-            group: {what: counts[what] for what in OUTCOMES if counts[what]} for group, counts in self.groups.items()
+            group: {what: counts[what] for what in OUTCOMES.values() if counts[what]}
+            for group, counts in self.groups.items()
         }
         return {"level": level.name if level else "", "steps": level.steps if level else "", "groups": groups}
 
 
-OUTCOMES = ("pass", "missing", "fail")
+OUTCOMES = {"passed": "pass", "n/a": "n/a", "skipped": "missing", "failed": "fail"}
 
 
 def run(driver: str, extra: list[str]) -> Result:
@@ -64,6 +69,7 @@ def run(driver: str, extra: list[str]) -> Result:
     groups = {group: Counter[str]() for group in GROUPS}
     entries: dict[str, Counter[str]] = {}
     failures = {}
+    reasons = set()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report"
         files = [str(TESTS / f"test_{group}.py") for group in GROUPS]
@@ -81,19 +87,19 @@ def run(driver: str, extra: list[str]) -> Result:
             sys.exit(f"contract: the tests did not start\n{done.stdout}")
         for line in report.read_text(encoding="utf-8").splitlines():
             test = json.loads(line)
-            lacks = test["outcome"] == "skipped"
-            outcome = "missing" if lacks else {"passed": "pass"}.get(test["outcome"], "fail")
+            outcome = OUTCOMES[test["outcome"]]
             groups[test["group"]][outcome] += 1
+            reasons.add(test["why"].removeprefix("Skipped: "))
             for entry in test["entries"]:
                 entries.setdefault(entry, Counter())[outcome] += 1
             if outcome == "fail":
                 failures[test["test"]] = test["why"]
-    return Result(name, groups, entries, failures)
+    return Result(name, groups, entries, failures, NO_SECOND not in reasons)
 
 
 def cell(counts: Counter[str]) -> str:
     """What a group's tests said: "pass 97", or "pass 9  missing 12  fail 1"."""
-    return "  ".join(f"{what} {counts[what]}" for what in OUTCOMES if counts[what]) or "-"
+    return "  ".join(f"{what} {counts[what]}" for what in OUTCOMES.values() if counts[what]) or "-"
 
 
 def level_of(result: Result) -> Level | None:
@@ -103,7 +109,8 @@ def level_of(result: Result) -> Level | None:
     """
     reached = None
     for level in LEVELS:
-        seen = [result.entries.get(f"or{entry}", Counter()) for entry in level.entries.split()]
+        needed = [it for it in level.entries.split() if result.has_two_devices or it not in FOR_TWO_DEVICES]
+        seen = [result.entries.get(f"or{entry}", Counter()) for entry in needed]
         if not all(counts["pass"] and not counts["fail"] for counts in seen):
             break
         reached = level
@@ -150,7 +157,8 @@ def render_levels() -> str:
     """The guide's table of the levels."""
     lines = ["| level | steps | entries it needs, besides those above |", "|---|---|---|"]
     for level in LEVELS:
-        entries = ", ".join(f"`or{entry}`" for entry in level.entries.split())
+        two = dict.fromkeys(FOR_TWO_DEVICES, " (with two devices)")
+        entries = ", ".join(f"`or{entry}`{two.get(entry, '')}" for entry in level.entries.split())
         lines.append(f"| {level.name} | {level.steps} | {entries} |")
     return "\n".join(lines) + "\n"
 

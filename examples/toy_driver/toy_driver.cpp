@@ -52,7 +52,7 @@ orError_t getState(int* active, int device) {
 }
 
 orError_t getProperties(orDeviceProp* properties, int /*device*/) {
-  *properties = {"Toy", kMemory, 1, 0, 1, kAlignment};
+  *properties = {"Toy", kMemory, 1, 0, 1, kAlignment, 1};
   return orSuccess;
 }
 

@@ -23,6 +23,7 @@ const Binding device([](pybind11::module_& module) {
       .def_readonly("major", &orDeviceProp::major)
       .def_readonly("minor", &orDeviceProp::minor)
       .def_readonly("multi_processor_count", &orDeviceProp::multiProcessorCount)
+      .def_property_readonly("synchronous_copies", [](const orDeviceProp& p) { return p.synchronousCopies != 0; })
       .def("__repr__", [](const orDeviceProp& p) {
         return c10::str(
             "_DeviceProperties(name='", p.name, "', major=", p.major, ", minor=", p.minor,

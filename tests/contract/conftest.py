@@ -55,13 +55,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def what_is_missing(item: pytest.Item, error: BaseException) -> str | None:
-    """What the driver under test lacks, if a test has failed for that: "not implemented: orMalloc"."""
+    """What the driver under test lacks, if a test has failed for that: "not implemented: orMalloc".
+
+    Or what it need not have: "there is no device 1".
+    """
     if is_complete():
         return None
     api = getattr(item, "funcargs", {}).get("session_api")
-    said = [str(error), api.message() if api is not None else ""]
-    found = [match[0] for text in said if (match := re.search(r"not implemented: [\w ]+", text))]
-    return found[0] if found else None
+    name = type(error).__name__
+    said = [f"{name}: {error}", api.message() if api is not None else ""]
+    found = [match for text in said if (match := re.search(r"(not implemented: \w+)|NotOfThisDriver: (.+)", text))]
+    return found[0][1] or found[0][2] if found else None
+
+
+def is_of_another_driver(why: str) -> bool:
+    """Whether a test was skipped for something that the contract doesn't ask of the driver under test.
+
+    A second device, the simulator's controls and settings, copies that can be queued.
+    """
+    return not re.search(r"not implemented: or(?!Sim)", why)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -98,18 +110,26 @@ def reason(report: pytest.TestReport) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[pytest.TestReport]:
-    """Adds a line to the report: the test, how it went, and which entries of the contract it is about."""
+    """Adds a line to the report: the test, how it went, and which entries of the contract it is about.
+
+    It went as pytest says, or "n/a" if it has nothing to say of the driver under test.
+    """
     report = yield
     path = item.config.getoption("--contract-report", None)
     api = getattr(item, "funcargs", {}).get("session_api")
     # A test that has heard "not implemented", and found that said well, shows nothing of the entry.
     lacks = api.missing if api is not None and report.passed else []
     if path and (report.when == "call" or report.outcome != "passed"):
+        why = reason(report) or ", ".join(lacks)
+        group = item.path.stem.removeprefix("test_")
+        outcome = "skipped" if lacks else report.outcome
+        if outcome == "skipped" and (group == "simulator" or is_of_another_driver(why)):
+            outcome = "n/a"
         line = {
-            "group": item.path.stem.removeprefix("test_"),
+            "group": group,
             "test": item.nodeid,
-            "outcome": "skipped" if lacks else report.outcome,
-            "why": reason(report) or ", ".join(lacks),
+            "outcome": outcome,
+            "why": why,
             "entries": [mark.args[0] for mark in item.iter_markers("entry") if mark.kwargs["case"] == "good"],
         }
         with Path(path).open("a", encoding="utf-8") as file:
@@ -262,7 +282,7 @@ def run_child(child_environment: EnvironmentFunction) -> ChildFunction:
     ) -> subprocess.CompletedProcess[str]:
         env = env or {}
         if env.get("OPENREG_SIM") and "OPENREG_DRIVER" not in env and not is_complete():
-            raise NotOfThisDriver("not implemented: OPENREG_SIM, the settings of the simulator")
+            raise NotOfThisDriver("OPENREG_SIM has the simulator's settings")
         command = [sys.executable, "-c", PRELUDE + textwrap.dedent(code)]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=child_environment(env), timeout=timeout

@@ -235,7 +235,7 @@ def test_an_asynchronous_copy_with_pageable_memory_behaves_as_a_synchronous_one(
 @pytest.mark.parametrize("device", [0, 1])
 def test_a_stream_of_another_device_than_the_current_one_works(api: OpenReg, device: int) -> None:
     stream, buffer = api.stream(device), api.malloc(SIZE, device)
-    api.use(1 - device)
+    api.use_another(device)
     back = api.host(SIZE)
     kinds = (api.lib.orMemcpyHostToDevice, api.lib.orMemcpyDeviceToHost)
     api.ok(api.lib.orMemcpyAsync(api.pointer(buffer), api.host(DATA), SIZE, kinds[0], stream))

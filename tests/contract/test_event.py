@@ -30,7 +30,7 @@ def test_an_event_that_was_never_recorded_is_complete(api: OpenReg, lib: Any) ->
 def test_an_event_is_complete_once_the_work_before_it_is_done(api: OpenReg, lib: Any, flags: str, device: int) -> None:
     stream = api.stream(device)
     event = api.event(device, getattr(lib, flags))
-    api.use(1 - device)
+    api.use_another(device)
     with api.gate(stream) as gate:
         api.record(stream, event)
         gate.wait_for(1)

@@ -82,7 +82,7 @@ def test_a_process_that_forked_before_it_used_a_device_has_a_child_like_any_othe
         f"""
         {use}
         def child():
-            assert api.device_count == 2
+            assert api.device_count >= 1
             buffer = api.malloc(8)
             api.write(buffer, b"12345678")
             assert api.read(buffer, 8) == b"12345678"

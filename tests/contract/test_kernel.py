@@ -80,7 +80,7 @@ def test_the_repositorys_own_module_has_its_first_kernels(api: OpenReg, name: st
 def test_a_kernel_writes_through_start_and_interior_pointers(api: OpenReg, device: int, offset: int) -> None:
     buffer = api.malloc(96, device)
     api.write(buffer, bytes(96))
-    api.use(1 - device)
+    api.use_another(device)
     api.append(log := api.log(device), 7, stream := api.stream(device), device)
     args = struct.pack("<QQ", buffer + offset, log + 8)
     pointers = [(0, WRITE, 0, 8), (8, READ, 0, 8)]

@@ -301,7 +301,7 @@ def test_a_launch_with_a_pointer_from_before_a_reset_is_refused_at_the_call(
 def test_attributes_know_device_memory_from_any_pointer_into_it(api: OpenReg, device: int, offset: int) -> None:
     api.malloc(1000, device)
     buffer = api.malloc(1000, device)
-    api.use(1 - device)
+    api.use_another(device)
     found = api.get("orPointerGetAttributes", api.pointer(buffer + offset))
     assert found.type == api.lib.orMemoryTypeDevice
     assert (found.device, api.address(found.base), found.size) == (device, buffer, 1000)

@@ -244,6 +244,22 @@ def test_a_level_is_not_reached_while_one_of_its_entries_lacks_or_fails(toy_resu
             assert level.name == "devices"
 
 
+def test_on_a_driver_with_one_device_the_tests_of_two_are_not_applicable(some: SomeFunction, toy_result: Any) -> None:
+    one = contract.run(some(*ORDER, ONE_DEVICE=1), ["-p", "no:xdist"])
+    assert one.failures == {}
+    assert contract.level_of(one) == contract.level_of(toy_result)
+    assert one.groups["copy"]["n/a"] > toy_result.groups["copy"]["n/a"]
+    assert one.groups["copy"]["pass"] > 50
+
+
+@pytest.mark.parametrize("two", [True, False])
+def test_a_driver_with_one_device_needs_no_copies_between_devices(two: bool) -> None:
+    works = {f"or{entry}": Counter({"pass": 1}) for level in contract.LEVELS for entry in level.entries.split()}
+    entries = {entry: seen for entry, seen in works.items() if entry != "orMemcpyPeerAsync"}
+    level = contract.level_of(contract.Result("it", {}, entries, {}, has_two_devices=two))
+    assert level.name == ("streams and events" if two else "kernels, one by one")
+
+
 def test_the_command_ends_with_an_error_if_a_test_fails(some: SomeFunction) -> None:
     """This driver says nothing about its devices, and calls that success."""
     wrong = some("GetDeviceCount", "DeviceGetState", WRONG=1)

@@ -20,7 +20,7 @@ from .processes import PYTHON, executors, is_alive, shared_memory
 def test_an_executor_is_started_at_first_use_and_one_a_device(run_process: Any) -> None:
     run_process(
         """
-        assert api.device_count == 2 and executors() == {}
+        assert executors() == {}
         api.get("orGetDeviceProperties", 1)
         stream = api.stream(1)
         assert executors() == {}
@@ -31,7 +31,7 @@ def test_an_executor_is_started_at_first_use_and_one_a_device(run_process: Any) 
         api.malloc(8, 0)
         assert set(executors()) == {0, 1} and executors()[1] == first
         with open(f"/proc/{first}/maps") as file:
-            assert "torch" not in file.read()
+            assert "libtorch" not in file.read()
         """
     )
 
@@ -75,7 +75,7 @@ def test_the_executor_in_python_is_chosen_by_name_and_does_not_import_torch_for_
         with open(f"/proc/{executors()[0]}/cmdline") as file:
             assert "executor_python" in file.read()
         with open(f"/proc/{executors()[0]}/maps") as file:
-            assert "torch" not in file.read()
+            assert "libtorch" not in file.read()
         """,
         PYTHON,
     )

@@ -252,7 +252,7 @@ def part(board, device=0):
 """
 
 
-@pytest.mark.parametrize("code", [0, 5, 18, 99, -1, -(2**31), 2**31 - 1])
+@pytest.mark.parametrize("code", [0, 5, 19, 99, -1, -(2**31), 2**31 - 1])
 def test_a_failure_without_a_code_for_it_is_a_lost_device(run_process: Any, code: int) -> None:
     run_process(
         block(BOARD)

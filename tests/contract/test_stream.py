@@ -42,16 +42,18 @@ def test_a_priority_is_clamped_into_the_range(api: OpenReg, lib: Any, asked: int
 def test_a_stream_knows_its_device(api: OpenReg, lib: Any, device: int) -> None:
     out = api.ffi.new("int*")
     for stream in (api.stream(device), api.default_stream(device)):
-        api.use(1 - device)
+        api.use_another(device)
         api.ok(lib.orStreamGetDevice(stream, out))
         assert out[0] == device
 
 
 @pytest.mark.entry("orStreamGetDefault", case="good")
 def test_each_device_has_one_default_stream(api: OpenReg) -> None:
-    assert api.default_stream(0) == api.default_stream(0) != api.ffi.NULL
-    api.use(1)
-    assert api.default_stream(1) == api.default_stream(1) != api.default_stream(0)
+    streams = [api.default_stream(device) for device in api.devices]
+    assert len({api.address(stream) for stream in streams} - {0}) == len(api.devices)
+    for device in api.devices:
+        api.use_another(device)
+        assert api.default_stream(device) == streams[device]
 
 
 def test_the_default_stream_is_always_the_same_and_every_other_stream_is_new(api: OpenReg) -> None:

@@ -53,6 +53,8 @@ Words wordsOf(orError_t error) {
       return {"orErrorPeerAccessAlreadyEnabled", "peer access is enabled already"};
     case orErrorDriver:
       return {"orErrorDriver", "the driver cannot be loaded"};
+    case orErrorVendor:
+      return {"orErrorVendor", "the vendor's library failed"};
   }
   return {"orErrorUnknown", "unknown error"}; // No `default` above: the compiler says which enumerator was forgotten.
 }

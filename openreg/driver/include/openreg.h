@@ -34,6 +34,9 @@
  * way to find the call that is to blame. Every driver gets this from the library. Any other value than 0, 1 or none is
  * ::orErrorInvalidValue of every call that needs the driver.
  *
+ * **Size 0.** Memory of 0 bytes is a null pointer, and freeing it does nothing. Copies and fills of 0 bytes take null
+ * pointers, move nothing, and still check their other arguments; the synchronous ones still wait for their stream.
+ *
  * **After a reset.** Reset invalidates handles made before it, but freeing an old pointer succeeds (deleters must not
  * throw). Old addresses are not given out again. Any other use of an old handle or pointer is an error at the call,
  * which says that it is from before the reset, and does not fail the device anew.
@@ -86,7 +89,9 @@ typedef enum orError_t {
   orErrorPeerAccessUnsupported = 14,    /**< These two devices cannot read each other's memory. */
   orErrorPeerAccessNotEnabled = 15,     /**< Peer access was to be disabled but is not enabled. */
   orErrorPeerAccessAlreadyEnabled = 16, /**< Peer access is enabled already. */
-  orErrorDriver = 17 /**< The driver that OPENREG_DRIVER names cannot be loaded or has the wrong version. */
+  orErrorDriver = 17, /**< The driver that OPENREG_DRIVER names cannot be loaded or has the wrong version. */
+  orErrorVendor = 18  /**< The vendor's library failed with a code that none of these describes; the message has the
+                           vendor's call, code and text. Sticky when it was asynchronous work's. */
 } orError_t;
 
 /**
@@ -135,6 +140,7 @@ typedef struct orDeviceProp {
   int minor;               /**< Version of the architecture, minor part. */
   int multiProcessorCount; /**< Threads that execute one kernel at a time. */
   size_t memoryAlignment;  /**< Every pointer from ::orMalloc is a multiple of this many bytes. */
+  int synchronousCopies;   /**< 1 if copies can't be queued: the asynchronous ones return when their bytes are there. */
 } orDeviceProp;
 
 /**
@@ -443,7 +449,7 @@ orMemcpyWithStream(void* dst, const void* src, size_t size, orMemcpyKind kind, o
  *
  * Does not block when the host memory is pinned or there is none; that memory must stay alive and, as a source,
  * unchanged until the copy is done. With pageable host memory it behaves as ::orMemcpyWithStream (a device cannot be
- * given memory that may move).
+ * given memory that may move). On a device with orDeviceProp::synchronousCopies it always does.
  * @return As ::orMemcpyWithStream; invalid pointers are found at the call.
  */
 OPENREG_EXPORT orError_t orMemcpyAsync(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream);

@@ -19,6 +19,13 @@ static orError_t noProperties(orDeviceProp* properties, int device) {
 }
 #endif
 
+#ifdef ONE_DEVICE
+static orError_t oneDevice(int* count) {
+  *count = 1;
+  return orSuccess;
+}
+#endif
+
 const OrDriver* orGetDriver(uint32_t version) {
   static OrDriver table = {.size = SIZE, .version = VERSION, .name = "some"};
   void* library = dlopen(OTHER, RTLD_NOW | RTLD_LOCAL);
@@ -32,6 +39,9 @@ const OrDriver* orGetDriver(uint32_t version) {
     return NULL;
   }
   ENTRIES
+#ifdef ONE_DEVICE
+  table.GetDeviceCount = oneDevice;
+#endif
 #ifdef WRONG
   table.GetDeviceProperties = noProperties;
 #endif
