@@ -6,17 +6,22 @@
 The project has the PyTorch side of the step, and of the device side the entry points and the contract. Its driver is a
 skeleton, in which each entry that the step needs is to be written. With --sim our simulator and its kernels come along,
 and serve until yours can.
+
+The project is a git repository. What was generated is on a branch of its own, so a later step (the same command with
+another STEP, on the same folder) is a merge.
 """
 
 import argparse
 import json
 import posixpath
 import re
+import shutil
 import sys
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+import branch
 import names
 import skeleton
 
@@ -25,13 +30,14 @@ TEMPLATE = ROOT / "backend" / "template"
 sys.path[:0] = [str(ROOT / "steps"), str(ROOT / "tools")]
 
 from assemble import Ladder, StepError  # noqa: E402
-from levels import LEVELS  # noqa: E402
+from levels import LEVELS, Level  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#include [<"]([^>"]+)[>"]', re.MULTILINE)
 DRIVER = "openreg/driver"
 SIMULATED = (f"{DRIVER}/common/", f"{DRIVER}/sim/", f"{DRIVER}/process/", f"{DRIVER}/fake/", "openreg/kernels/")
 SIMULATOR = (f"{DRIVER}/api/control.cpp", f"{DRIVER}/include/openreg_sim.h")
 Tree = dict[str, str]
+SETTINGS = "generated.toml"
 DEFINED = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
 
 
@@ -40,6 +46,17 @@ class Vendor(NamedTuple):
 
     header: Path
     library: Path
+
+    @classmethod
+    def given(cls, header: Path | None, library: Path | None) -> "Vendor | None":
+        """What a command line has of them.
+
+        Raises:
+            ValueError: If it has one of them alone.
+        """
+        if bool(header) != bool(library):
+            raise ValueError("VENDOR_HEADER and VENDOR_LIB go together; expected both or none")
+        return cls(header, library) if header and library else None
 
     def check(self, tree: Tree) -> None:
         """Checks that they are there, and that nothing in a project has one of their names.
@@ -94,13 +111,9 @@ def needed(tree: Tree) -> Tree:
     return {path: tree[path] for path in tree if path in kept}
 
 
-def entries_of(step: int) -> list[str]:
-    """The entries that a driver needs for a step."""
-    found: list[str] = []
-    for level in LEVELS:
-        if int(level.steps.split("-")[0]) <= step and level is not LEVELS[-1]:  # without them the CPU computes
-            found += level.entries.split()
-    return found
+def levels_of(step: int) -> list[Level]:
+    """The levels that a driver needs for a step: not the kernels, without which the CPU computes."""
+    return [level for level in LEVELS[:-1] if int(level.steps.split("-")[0]) <= step]
 
 
 def with_own_driver(tree: Tree, step: int, *, sim: bool) -> Tree:
@@ -109,10 +122,11 @@ def with_own_driver(tree: Tree, step: int, *, sim: bool) -> Tree:
     mine = "extern const BuiltIn openregDriver; ///< The device's own."
     declared = tree[header] if sim else re.sub(r"^extern const BuiltIn .*\n", "", tree[header], flags=re.MULTILINE)
     drivers = "&simDriver, &openregDriver, &processDriver, &fakeDriver" if sim else "&openregDriver"
+    files = skeleton.driver(ROOT / DRIVER / "include", levels_of(step))
     return tree | {
         header: declared.replace("\n} // namespace", f"\n{mine}\n\n}} // namespace").replace("\n\n\n", "\n\n"),
         built_in: tree[built_in].replace("&simDriver, &processDriver, &fakeDriver", drivers),
-        f"{DRIVER}/openreg/driver.cpp": skeleton.driver(ROOT / DRIVER / "include", entries_of(step)),
+        **{f"{DRIVER}/openreg/{file}": text for file, text in files.items()},
     }
 
 
@@ -149,9 +163,40 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
     if vendor:
         vendor.check(done)
         done[f"{name}/driver/CMakeLists.txt"] += vendor.build(name)
-        driver = f"{name}/driver/{name}/driver.cpp"
-        done[driver] = done[driver].replace("\n\nnamespace", f"\n\n#include <{vendor.header.name}>\n\nnamespace", 1)
-    return done | {"LICENSE": license_}  # which says whose the copied parts are
+        for path in (path for path, text in done.items() if 'include "vendor_error.h"' in text):
+            done[path] = done[path].replace("\n\nnamespace", f"\n\n#include <{vendor.header.name}>\n\nnamespace", 1)
+    done["LICENSE"] = license_  # which says whose the copied parts are
+    done[SETTINGS] = settings(name, step, sim=sim, vendor=vendor)
+    return done
+
+
+def settings(name: str, step: str, *, sim: bool, vendor: Vendor | None) -> str:
+    """What a project remembers of how it was made, for the next time."""
+    header, library = (str(file.resolve()) for file in vendor) if vendor else ("", "")
+    values = {"name": name, "step": step, "sim": sim, "vendor_header": header, "vendor_lib": library}
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in values.items())
+    return f"# How this project was generated. The next step is generated likewise.\n{lines}\n"
+
+
+def write(out: Path, files: Tree, message: str) -> None:
+    """Writes a new project, and makes a repository of it, unless it is in one or there is no git."""
+    for path, text in files.items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_text(text)
+    if shutil.which("git") and not branch.is_in_a_repository(out):
+        branch.begin(out)
+        branch.commit(out, files, message)
+    print(f"{message}, is in {out}")
+    print(f"next: cd {out} && pip install --no-build-isolation -e . && python demo.py")
+
+
+def climb(out: Path, files: Tree, message: str) -> None:
+    """Commits the tree of another step to the branch of generated trees."""
+    if branch.commit(out, files, message):
+        print(f"{message}, is on the branch '{branch.BRANCH}' of {out}")
+        print(f"next: cd {out} && git merge {branch.BRANCH}")
+    else:
+        print(f"the branch '{branch.BRANCH}' of {out} has that already")
 
 
 def main() -> None:
@@ -167,19 +212,27 @@ def main() -> None:
     out = given.out or ROOT.parent / f"torch_{given.name}"
     try:
         names.check(given.name)
-        if out.exists() and any(out.iterdir()):
-            raise ValueError(f"OUT is {str(out)!r}, which is not empty; expected a new folder")
-        if (given.vendor_header is None) != (given.vendor_lib is None):
-            raise ValueError("VENDOR_HEADER and VENDOR_LIB go together; expected both or none")
-        vendor = Vendor(given.vendor_header, given.vendor_lib) if given.vendor_lib else None
+        climbs = branch.has(out)
+        if out.exists() and any(out.iterdir()) and not climbs:
+            raise ValueError(
+                f"OUT is {str(out)!r}, which is not empty; expected a new folder, or a project made by this"
+            )
+        if climbs:
+            before = tomllib.loads(branch.read(out, SETTINGS))
+            if before["name"] != given.name:
+                raise ValueError(f"OUT is {str(out)!r}, the project of {before['name']!r}; NAME is {given.name!r}")
+            given.sim = given.sim or before["sim"]
+            given.vendor_header = given.vendor_header or (before["vendor_header"] and Path(before["vendor_header"]))
+            given.vendor_lib = given.vendor_lib or (before["vendor_lib"] and Path(before["vendor_lib"]))
+        vendor = Vendor.given(given.vendor_header, given.vendor_lib)
         files = project(given.name, given.step, sim=given.sim, vendor=vendor)
+        message = f"torch_{given.name}, from step {given.step}"
+        if climbs:
+            climb(out, files, message)
+        else:
+            write(out, files, message)
     except (ValueError, StepError) as error:
         sys.exit(f"backend: {error}")
-    for path, text in files.items():
-        (out / path).parent.mkdir(parents=True, exist_ok=True)
-        (out / path).write_text(text)
-    print(f"torch_{given.name}, from step {given.step}, is in {out}")
-    print(f"next: cd {out} && pip install --no-build-isolation -e . && python demo.py")
 
 
 if __name__ == "__main__":

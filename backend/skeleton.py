@@ -1,8 +1,13 @@
 """The beginning of a driver: each entry that a step needs, with its contract beside it and a TODO for its body."""
 
 import re
+import sys
 from pathlib import Path
 from typing import NamedTuple
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tools"))
+
+from levels import Level
 
 
 class Entry(NamedTuple):
@@ -30,6 +35,22 @@ QUESTIONS = {
     "StreamGetDefault": "One queue for the device, or one for each thread? It must be one.",
     "MemcpyWithStream": "It returns when the bytes are there. Which memory of the host can the device reach?",
     "MemcpyAsync": "If copies are synchronous, this is the same function. Must the host's memory be pinned?",
+    "DeviceGetStreamPriorityRange": "Has a queue a priority? If not, both ends of the range are 0.",
+    "StreamCreateWithPriority": "How many queues has the device? PyTorch makes 32 a priority when they are first used.",
+    "StreamDestroy": "What becomes of work that is queued? It has to run.",
+    "StreamQuery": "Does asking wait? It must not.",
+    "StreamSynchronize": "Does it wait for this queue alone? Which errors come here that are older?",
+    "StreamWaitEvent": "Can a queue wait for another without the host? If not, a thread of yours has to.",
+    "EventCreateWithFlags": "What can be recorded in a queue: a marker, a fence, a number that grows?",
+    "EventDestroy": "May it be destroyed while a queue waits for it? PyTorch does that.",
+    "EventRecord": "Recorded again it stands for the new place. Who waits already waits for the old one.",
+    "EventQuery": "An event that was never recorded is complete. Does asking wait? It must not.",
+    "EventSynchronize": "Does it spin or sleep? PyTorch calls it from threads that have nothing else to do.",
+    "EventElapsedTime": "Whose clock is it, the device's or the host's, and what is its unit?",
+    "MemGetInfo": "Does the vendor know of other processes' memory? The free memory is what is left for this one.",
+    "MallocHost": "Can the device reach any memory of the host? Then this is the C library's aligned_alloc.",
+    "FreeHost": "Does it wait for copies that are queued? PyTorch has waited already.",
+    "MemcpyPeerAsync": "Can one device write into another's memory? If not, leave the TODO: bytes go through the host.",
 }
 
 
@@ -48,6 +69,15 @@ def entries(include: Path, names: list[str]) -> list[Entry]:
     return found
 
 
+# Where the functions of a level stand. A later step adds a file, and leaves what has been written alone.
+FILES = {
+    "devices": "driver.cpp",
+    "tensors, operators by fallback": "driver.cpp",
+    "streams and events": "streams_and_events.cpp",
+    "memory, pinned memory, several devices": "memory.cpp",
+}
+
+
 def function_of(entry: Entry) -> str:
     """The entry as a function to fill in."""
     contract = "\n".join(f"// {line}".rstrip() for line in entry.contract.splitlines())
@@ -55,31 +85,65 @@ def function_of(entry: Entry) -> str:
     question = f"//\n// To find out: {QUESTIONS[entry.name]}\n" if entry.name in QUESTIONS else ""
     return f"""{contract}
 {question}orError_t {entry.function}({unnamed}) {{
-  return todo("{entry.name}");
+  return todo("{entry.name}", __FILE__);
 }}
 """
 
 
-def driver(include: Path, names: list[str]) -> str:
-    """The driver's source."""
-    all_entries = entries(include, names)
-    functions = "\n".join(map(function_of, all_entries))
-    lines = "\n".join(f"  it.table.{it.name} = {it.function};" for it in all_entries)
-    return f"""// The driver of your device: what openreg.h asks for, in terms of your vendor's library.
-#include "address_map.h"
-#include "api/built_in.h"
-#include "vendor_error.h"
+def declarations(found: list[Entry]) -> str:
+    """The header that names all entries of the driver."""
+    lines = "\n".join(f"orError_t {entry.function}({entry.parameters});" for entry in found)
+    return f"""// The entries that the driver has: functions of this folder. Generated, and again when you climb a step.
+#pragma once
+
+#include "openreg_driver.h"
+
+#include <cstring>
+
+namespace openreg::api::driver {{
+
+/// The library says "not implemented" and the entry's name to whoever calls it.
+inline orError_t todo(const char* entry, const char* file) {{
+  return orDriverError(orErrorNotImplemented, "TODO: %s, in driver/openreg/%s", entry, std::strrchr(file, '/') + 1);
+}}
+
+{lines}
+
+}} // namespace openreg::api::driver
+"""
+
+
+def table(found: list[Entry], *, shared: bool) -> str:
+    """The source with the driver's table, which is compiled in, or which a library of its own exports."""
+    lines = "\n".join(f"  it{'' if shared else '.table'}.{entry.name} = driver::{entry.function};" for entry in found)
+    if shared:
+        return f"""// The driver's table. Generated.
+#include "entries.h"
 
 namespace openreg::api {{
 namespace {{
 
-/// The library says "not implemented" and the entry's name to whoever calls it.
-orError_t todo(const char* entry) {{
-  return orDriverError(orErrorNotImplemented, "TODO: %s, in driver/openreg/driver.cpp", entry);
-}}
+constinit const OrDriver kTable = [] {{
+  OrDriver it{{}};
+  it.size = sizeof(OrDriver);
+  it.version = OPENREG_DRIVER_VERSION;
+  it.name = "openreg";
+{lines}
+  return it;
+}}();
 
-{functions}
 }} // namespace
+}} // namespace openreg::api
+
+const OrDriver* orGetDriver(uint32_t version) {{
+  return version == OPENREG_DRIVER_VERSION ? &openreg::api::kTable : nullptr;
+}}
+"""
+    return f"""// The driver's table. Generated, and again when you climb a step.
+#include "api/built_in.h"
+#include "entries.h"
+
+namespace openreg::api {{
 
 constinit const BuiltIn openregDriver = [] {{
   BuiltIn it{{}};
@@ -92,3 +156,38 @@ constinit const BuiltIn openregDriver = [] {{
 
 }} // namespace openreg::api
 """
+
+
+def source(name: str, found: list[Entry]) -> str:
+    """A file of functions to fill in."""
+    first = name == "driver.cpp"
+    title = (
+        "what openreg.h asks for" if first else f"{name.removesuffix('.cpp').replace('_', ' ')}, as openreg.h has them"
+    )
+    functions = "\n".join(map(function_of, found))
+    return f"""// The driver of your device: {title}, in terms of your vendor's library.
+#include "address_map.h"
+#include "entries.h"
+#include "vendor_error.h"
+
+namespace openreg::api::driver {{
+
+{functions}
+}} // namespace openreg::api::driver
+"""
+
+
+def driver(include: Path, levels: list[Level], *, shared: bool = False) -> dict[str, str]:
+    """The files of a driver that has these levels, by name.
+
+    Args:
+        include: Where the contract's headers are.
+        levels: What the driver is to have.
+        shared: Whether it is a library of its own, and not compiled in.
+    """
+    by_file: dict[str, list[Entry]] = {}
+    for level in levels:
+        by_file.setdefault(FILES[level.name], []).extend(entries(include, level.entries.split()))
+    found = [entry for some in by_file.values() for entry in some]
+    sources = {name: source(name, some) for name, some in by_file.items()}
+    return sources | {"entries.h": declarations(found), "table.cpp": table(found, shared=shared)}

@@ -18,10 +18,10 @@ def ladder() -> str:
     rows = ["| step | what fails before it | what it gives |", "|---|---|---|"]
     for step in read("docs/ladder.toml")["step"]:
         number, _, title = step["name"].partition("-")
-        chapter = f"docs/guide/{step['name']}.md"
-        written = (ROOT / chapter).is_file() and (ROOT / "steps" / step["name"]).is_dir()
+        chapter = f"docs/guide/{step.get('page', step['name'])}.md"
+        written = (ROOT / chapter).is_file() and ("page" in step or (ROOT / "steps" / step["name"]).is_dir())
         name = f"[{number} {title}]({chapter})" if written else f"{number} {title} *(planned)*"
-        more = f"; until then [PyTorch's page]({step['upstream']})" if "upstream" in step and not written else ""
+        more = f"; until then [PyTorch's page]({step['upstream']})" if not written else ""
         rows.append(f"| {name} | {step['fails']} | {step['gives']}{more} |")
     return "\n".join([*rows, ""])
 

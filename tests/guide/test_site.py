@@ -206,6 +206,7 @@ def test_the_ladder_tells_written_from_planned(site: Path) -> None:
     rows = re.findall(r"<tr[^>]*><td><p>(\d\d)</p></td>\s*<td><p>(.*?)</p></td>", page, flags=re.DOTALL)
     assert [number for number, _ in rows] == [f"{number:02}" for number in range(1, 21)]
     written = {path.parent.name[:2] for path in ROOT.glob("steps/[0-9]*/step.toml")}
+    written |= {"19", "20"}  # chapters whose code is no part of the backend
     for number, cell in rows:
         assert ("(planned)" not in cell) == (number in written)
         assert ("<a " in cell) == (number in written)

@@ -114,17 +114,32 @@ def test_with_the_simulator_it_serves_by_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "first", "last"), [("01", "GetDeviceCount", "DeviceSynchronize"), ("04", "GetDeviceCount", "MemcpyAsync")]
+    ("step", "first", "last"),
+    [
+        ("01", "GetDeviceCount", "DeviceSynchronize"),
+        ("04", "GetDeviceCount", "MemcpyAsync"),
+        ("06", "GetDeviceCount", "EventElapsedTime"),
+        ("15", "GetDeviceCount", "MemcpyPeerAsync"),
+    ],
 )
 def test_the_driver_has_each_entry_of_the_step_with_its_contract_above_it(step: str, first: str, last: str) -> None:
-    text = generate.project("acme", step, sim=False)["acme/driver/acme/driver.cpp"]
-    functions = re.findall(r'return todo\("(\w+)"\)', text)
+    tree = generate.project("acme", step, sim=False)
+    sources = [tree.get(f"acme/driver/acme/{file}", "") for file in dict.fromkeys(skeleton.FILES.values())]
+    functions = [name for text in sources for name in re.findall(r'return todo\("(\w+)", __FILE__\)', text)]
     assert (functions[0], functions[-1]) == (first, last)
-    assert [line.split()[0] for line in text.split("it.table.name")[1].splitlines()[1:] if "it.table." in line] == [
-        f"it.table.{name}" for name in functions
+    table = tree["acme/driver/acme/table.cpp"].split("it.table.name")[1]
+    assert re.findall(r"it\.table\.(\w+) = driver::", table) == functions
+    assert re.findall(r"orError_t (\w)(\w+)\(.*;", tree["acme/driver/acme/entries.h"]) == [
+        (name[0].lower(), name[1:]) for name in functions
     ]
-    assert text.count("// @return") >= len(functions) - 1
+    assert "".join(sources).count("// @return") >= len(functions) - 1
     assert set(functions) <= set(skeleton.QUESTIONS)
+
+
+def test_a_later_step_changes_no_file_that_has_functions_to_write() -> None:
+    before, after = (generate.project("acme", step, sim=False) for step in ("04", "10"))
+    sources = {f"acme/driver/acme/{file}" for file in (*skeleton.FILES.values(), "address_map.h", "vendor_error.h")}
+    assert {path for path in sources & before.keys() if before[path] != after[path]} == set()
 
 
 def test_an_entry_that_the_headers_lack_is_an_error() -> None:
@@ -136,7 +151,8 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     done = command("acme", "--out", tmp_path)
     assert done.returncode == 1
-    assert done.stderr == f"backend: OUT is {str(tmp_path)!r}, which is not empty; expected a new folder\n"
+    expected = "which is not empty; expected a new folder, or a project made by this"
+    assert done.stderr == f"backend: OUT is {str(tmp_path)!r}, {expected}\n"
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -195,6 +211,46 @@ def test_a_vendors_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+# ------------------------------------------------------------------------------------------------ climbing
+
+
+def git(project: Path, *arguments: str) -> str:
+    """What git says, in the name of a reader."""
+    who = ["-c", "user.name=reader", "-c", "user.email=reader@example.com"]
+    done = subprocess.run(["git", "-C", project, *who, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_project_is_a_repository_with_what_was_generated_on_a_branch(tmp_path: Path) -> None:
+    project = tmp_path / "new"
+    assert command("acme", "--step", "01", "--out", project).returncode == 0
+    assert git(project, "status", "--porcelain") == ""
+    assert git(project, "branch", "--format=%(refname:short)").split() == ["generated", "main"]
+    (project / "mine.txt").write_text("mine")
+    git(project, "add", "mine.txt")
+    done = command("acme", "--step", "02", "--out", project)
+    assert done.stdout.splitlines() == [
+        f"torch_acme, from step 02, is on the branch 'generated' of {project}",
+        f"next: cd {project} && git merge generated",
+    ]
+    assert git(project, "status", "--porcelain") == "A  mine.txt\n"
+    assert git(project, "log", "--format=%s", "generated").splitlines() == [
+        "torch_acme, from step 02",
+        "torch_acme, from step 01",
+    ]
+    done = command("acme", "--step", "02", "--out", project)
+    assert (done.returncode, done.stdout) == (0, f"the branch 'generated' of {project} has that already\n")
+    done = command("nova", "--step", "02", "--out", project)
+    assert done.stderr == f"backend: OUT is {str(project)!r}, the project of 'acme'; NAME is 'nova'\n"
+
+
+def test_in_somebodys_repository_a_project_gets_none_of_its_own(tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    assert command("acme", "--step", "01", "--out", tmp_path / "new").returncode == 0
+    assert not (tmp_path / "new" / ".git").exists()
+
+
 # ------------------------------------------------------------------------------------------------ built and run
 
 VENDOR = ROOT / "examples" / "acme"
@@ -228,19 +284,19 @@ def acme(tmp_path_factory: pytest.TempPathFactory) -> Any:
     recorded("acme_generated", f"make backend NAME=acme STEP=04 OUT=/tmp/torch_acme {options}", said)
     launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
 
-    def build(site: str) -> Path:
+    def build(site: str, kind: str = "Release") -> Path:
         tree = folder / "project"
-        options = [f"-DPython_EXECUTABLE={sys.executable}", "-DACME_WERROR=ON", *launcher]
-        call("cmake", "-G", "Ninja", "-S", tree, "-B", folder / "build", *options, environment=environment)
-        call("cmake", "--build", folder / "build", environment=environment)
+        options = [f"-DPython_EXECUTABLE={sys.executable}", "-DACME_WERROR=ON", f"-DCMAKE_BUILD_TYPE={kind}", *launcher]
+        call("cmake", "-G", "Ninja", "-S", tree, "-B", folder / f"build-{kind}", *options, environment=environment)
+        call("cmake", "--build", folder / f"build-{kind}", environment=environment)
         for component in ("lib", "python"):
-            install = ["cmake", "--install", folder / "build", "--component", component, "--prefix", folder / site]
-            call(*install, environment=environment)
+            install = ["cmake", "--install", folder / f"build-{kind}", "--component", component]
+            call(*install, "--prefix", folder / site, environment=environment)
         return folder / site
 
     skeleton_ = build("skeleton")
     shutil.copy(VENDOR / "driver.cpp", folder / "project" / "acme" / "driver" / "acme" / "driver.cpp")
-    return folder / "project", skeleton_, build("site")
+    return folder / "project", skeleton_, build("site"), build
 
 
 def ran(site: Path, *line: str, where: Path) -> subprocess.CompletedProcess[str]:
@@ -250,29 +306,7 @@ def ran(site: Path, *line: str, where: Path) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.timeout(900)
-def test_the_skeleton_says_what_is_to_be_written_first(acme: Any, tmp_path: Path) -> None:
-    _, site, _ = acme
-    program = "import torch, torch_acme; print(torch.device('acme')); torch.ones(2, device='acme')"
-    done = ran(site, "-c", program, where=tmp_path)
-    assert done.stdout == "acme\n"
-    last = done.stderr.splitlines()[-1]
-    assert "TODO: GetDeviceCount, in driver/acme/driver.cpp" in last
-    recorded("acme_skeleton", "python -c \"import torch, torch_acme; torch.ones(2, device='acme')\"", last + "\n")
-
-
-def test_with_a_driver_the_program_of_the_step_runs(acme: Any, tmp_path: Path) -> None:
-    project, _, site = acme
-    demo = ran(site, str(project / "demo.py"), where=tmp_path)
-    assert (demo.returncode, demo.stderr) == (0, "")
-    expected = (ROOT / "steps" / "04-autograd" / "after.txt").read_text().partition("\n")[2]
-    assert demo.stdout == names.renamed(expected, "acme")
-    recorded("acme_demo", "python demo.py", demo.stdout)
-
-
-def test_a_network_trains_on_the_vendors_chip_as_on_the_cpu(acme: Any, tmp_path: Path) -> None:
-    *_, site = acme
-    program = """
+TRAINING = """
 import torch, torch_acme
 def train(device):
     torch.manual_seed(0)
@@ -294,7 +328,31 @@ except torch.OutOfMemoryError as error:
     print(str(error).splitlines()[0])
 print(torch.acme.device_count(), torch.empty(0, device="acme").device)
 """
+
+
+@pytest.mark.timeout(900)
+def test_the_skeleton_says_what_is_to_be_written_first(acme: Any, tmp_path: Path) -> None:
+    _, site, *_ = acme
+    program = "import torch, torch_acme; print(torch.device('acme')); torch.ones(2, device='acme')"
     done = ran(site, "-c", program, where=tmp_path)
+    assert done.stdout == "acme\n"
+    last = done.stderr.splitlines()[-1]
+    assert "TODO: GetDeviceCount, in driver/acme/driver.cpp" in last
+    recorded("acme_skeleton", "python -c \"import torch, torch_acme; torch.ones(2, device='acme')\"", last + "\n")
+
+
+def test_with_a_driver_the_program_of_the_step_runs(acme: Any, tmp_path: Path) -> None:
+    project, _, site, _ = acme
+    demo = ran(site, str(project / "demo.py"), where=tmp_path)
+    assert (demo.returncode, demo.stderr) == (0, "")
+    expected = (ROOT / "steps" / "04-autograd" / "after.txt").read_text().partition("\n")[2]
+    assert demo.stdout == names.renamed(expected, "acme")
+    recorded("acme_demo", "python demo.py", demo.stdout)
+
+
+def test_a_network_trains_on_the_vendors_chip_as_on_the_cpu(acme: Any, tmp_path: Path) -> None:
+    *_, site, _ = acme
+    done = ran(site, "-c", TRAINING, where=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     memory, rest = done.stdout.splitlines()
     assert "acme_buffer_new: no memory" in memory
@@ -302,8 +360,64 @@ print(torch.acme.device_count(), torch.empty(0, device="acme").device)
 
 
 def test_no_binary_has_our_name(acme: Any) -> None:
-    *_, site = acme
+    *_, site, _ = acme
     libraries = [*site.rglob("*.so")]
     assert len(libraries) == 4
     for library in libraries:
         assert b"openreg" not in library.read_bytes().lower(), library
+
+
+# What a chip without queues, kernels and pinned memory has of step 10: random numbers that its generator seeds, memory
+# that is counted, a network that goes to the CPU for its operators, and says so.
+OF_STEP_10 = """
+import torch, torch_acme
+from torch_acme.acme.device import our_own
+torch.manual_seed(3)
+first = torch.randn(4, device="acme")
+torch.manual_seed(3)
+assert torch.equal(first.cpu(), torch.randn(4, device="acme").cpu()) and torch.acme.memory_allocated() > 0
+layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).to("acme")
+layer(torch.randn(2, 3, 8, device="acme")).sum().backward()
+assert torch.acme.fallbacks()
+try:
+    torch.Stream("acme")
+except NotImplementedError as error:
+    print(error)
+print(our_own())
+"""
+EDITS = {
+    "README.md": ("end", "\n## Ours\n\nWhat our chip can do.\n"),
+    "pyproject.toml": ("version =", 'version = "2.5.0"\n'),
+    "acme/driver/acme/vendor_error.h": ("    case 0:\n", "    case -77:\n      return orErrorMemoryAllocation;\n"),
+    "acme/torch_acme/acme/device.py": ("end", "\n\ndef our_own() -> str:\n    return 'kept'\n"),
+    "acme/driver/acme/driver.cpp": ("whole", ""),
+}
+
+
+@pytest.mark.timeout(1800)
+def test_climbing_from_step_04_to_10_is_a_merge_that_keeps_the_readers_edits(acme: Any, tmp_path: Path) -> None:
+    project, *_, build = acme
+    for path, (where, text) in EDITS.items():
+        file = project / path
+        before = file.read_text()
+        if where == "end":
+            file.write_text(before + text)
+        elif where != "whole":
+            line = next(line for line in before.splitlines(keepends=True) if line.startswith(where.rstrip("\n")))
+            file.write_text(before.replace(line, text if where == "version =" else text + line))
+    git(project, "commit", "--all", "--quiet", "--message", "ours")
+    done = command("acme", "--step", "10", "--out", project)  # the vendor's files are those of the first time
+    assert done.returncode == 0, done.stderr
+    git(project, "merge", "--quiet", "--no-edit", "generated")
+    for path, (_, text) in EDITS.items():
+        assert text in (project / path).read_text()
+    assert (project / "acme" / "driver" / "acme" / "driver.cpp").read_text() == (VENDOR / "driver.cpp").read_text()
+    site = build("climbed", kind="Debug")
+    done = ran(site, "-c", TRAINING, where=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = ran(site, "-c", OF_STEP_10, where=tmp_path)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    missing, kept = done.stdout.splitlines()
+    assert "TODO: DeviceGetStreamPriorityRange, in driver/acme/streams_and_events.cpp" in missing
+    assert "(level 'streams and events', from step 06 on)" in missing
+    assert kept == "kept"

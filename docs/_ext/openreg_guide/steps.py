@@ -212,8 +212,11 @@ class LadderTable(SphinxDirective):
                 name = f"{{step}}`{step['name']}`"
                 if (Path(self.env.srcdir) / "guide" / f"{have.chapter}.md").is_file():
                     name = f"{{doc}}`{short} </guide/{have.chapter}>`"
-            state = "" if have else " *(planned)*"
-            more = f"; until then [PyTorch's page]({step['upstream']})" if "upstream" in step and not have else ""
+            elif "page" in step:
+                name = f"{{doc}}`{short} </guide/{step['page']}>`"
+            planned = not have and "page" not in step
+            state = " *(planned)*" if planned else ""
+            more = f"; until then [PyTorch's page]({step['upstream']})" if planned else ""
             text += [f"| {number} | {name}{state} | {step['fails']} | {step['gives']}{more} |"]
         box = nodes.container(classes=["ladder"])
         box += self.parse_text_to_nodes("\n".join(text))

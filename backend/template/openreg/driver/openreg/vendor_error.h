@@ -18,7 +18,7 @@ inline orError_t vendorError(const char* call, int code, const char* text) {
     // TODO: a case for each code that has a meaning here, above all for "no memory left" (orErrorMemoryAllocation:
     // PyTorch empties its caches and tries again) and "the device is gone" (orErrorDeviceLost).
     default:
-      return orDriverError(orErrorLaunchFailure, "%s: the vendor's error %d: %s", call, code, text);
+      return orDriverError(orErrorVendor, "%s returned %d: %s", call, code, text);
   }
 }
 

@@ -1,0 +1,128 @@
+"""backend/driver.py: a driver alone, below our names; and the worked example, asked by the contract's tests."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loading import load_module
+
+ROOT = Path(__file__).resolve().parents[2]
+VENDOR = ROOT / "examples" / "acme"
+sys.path[:0] = [str(ROOT / "backend"), str(ROOT / "tools")]
+
+import driver as driver_project  # noqa: E402
+import names  # noqa: E402
+
+
+def call(*line: str | Path, **settings: str) -> str:
+    """Runs a command that must succeed; returns what it prints."""
+    ran = subprocess.run(
+        list(map(str, line)),
+        env=os.environ | settings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout[-5000:]
+    return ran.stdout
+
+
+def make(out: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
+    """What the generator says."""
+    line = [sys.executable, ROOT / "backend" / "driver.py", "acme", "--out", out, *more]
+    return subprocess.run(list(map(str, line)), capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with the vendor's library, as it was generated, and built."""
+    folder = tmp_path_factory.mktemp("driver")
+    call("gcc", "-O2", "-shared", "-fPIC", "-o", folder / "libacme.so", VENDOR / "acme.c")
+    vendor = ["--vendor-header", VENDOR / "acme.h", "--vendor-lib", folder / "libacme.so"]
+    done = make(folder / "acme", *vendor)
+    assert done.returncode == 0, done.stderr
+    return folder / "acme"
+
+
+def build(project: Path) -> Path:
+    """Builds it; returns the library that its settings name."""
+    cache = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", "-DCMAKE_CXX_FLAGS=-Werror", *cache)
+    call("cmake", "--build", project / "build")
+    library = re.findall(r"^OPENREG_DRIVER=(.*)$", (project / "settings.env").read_text(), re.MULTILINE)
+    assert len(library) == 1
+    return Path(library[0])
+
+
+def test_the_skeleton_says_what_is_to_be_written_and_a_driver_serves_pytorch(project: Path) -> None:
+    library = build(project)
+    program = "import torch, torch_openreg; print(torch.ones(2, device='openreg') + 1)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"OPENREG_DRIVER": str(library)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "TODO: GetDeviceCount, in driver.cpp (level 'devices', from step 01 on)" in done.stderr
+    shutil.copy(VENDOR / "driver.cpp", project)
+    build(project)
+    assert call(sys.executable, "-c", program, OPENREG_DRIVER=str(library)) == "tensor([2., 2.], device='openreg:0')\n"
+
+
+@pytest.mark.timeout(600)
+def test_the_worked_example_fails_no_test_of_the_contract_and_reaches_its_level(project: Path) -> None:
+    shutil.copy(VENDOR / "driver.cpp", project)
+    contract: Any = load_module(ROOT / "tools" / "contract.py")
+    result = contract.run(str(build(project)), ["-p", "no:xdist"])
+    assert result.failures == {}
+    level = contract.level_of(result)
+    assert level is not None and level.name == "tensors, operators by fallback"
+    assert not result.has_two_devices
+    said = contract.summary([result._replace(name="acme")])
+    file = ROOT / "tests" / "recorded" / "acme_contract.txt"
+    text = f"$ make contract DRIVER=/tmp/acme/build/libacme_driver.so\n{said}\n"
+    if os.environ.get("OPENREG_RECORD"):
+        file.write_text(text)
+    assert file.read_text() == text
+
+
+def test_a_project_can_be_of_any_step_and_needs_no_vendor(tmp_path: Path) -> None:
+    done = make(tmp_path / "acme", "--step", "07")
+    assert done.stdout.startswith(f"the driver of acme, with the entries of step 07, is in {tmp_path / 'acme'}\n")
+    assert (tmp_path / "acme" / "streams_and_events.cpp").exists()
+    left = {word for file in (tmp_path / "acme").glob("*.cpp") for word in names.leftovers(file.read_text())}
+    assert left <= {"openreg", "OPENREG_DRIVER_VERSION", "openreg_driver"}
+    call("cmake", "-S", tmp_path / "acme", "-B", tmp_path / "build", "-DCMAKE_CXX_FLAGS=-Werror")
+    call("cmake", "--build", tmp_path / "build")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--vendor-header", "none.h"], "VENDOR_HEADER and VENDOR_LIB go together; expected both or none"),
+        (["--vendor-header", "none.h", "--vendor-lib", "none.so"], "VENDOR_HEADER is 'none.h', which is no file"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_leaves_nothing(tmp_path: Path, more: list[str], said: str) -> None:
+    done = make(tmp_path / "acme", *more)
+    assert done.returncode == 1 and done.stderr.startswith(f"driver: {said}")
+    assert not (tmp_path / "acme").exists()
+
+
+def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    done = make(tmp_path)
+    assert done.stderr == f"driver: OUT is {str(tmp_path)!r}, which is not empty; expected a new folder\n"
+
+
+def test_the_library_that_it_is_linked_to_is_the_packages() -> None:
+    assert driver_project.LIBRARY.is_file()
