@@ -38,6 +38,7 @@ def shapes(big: bool) -> dict[str, Shapes]:
         "range": {"start": 0, "end": vector - 1, "step": 1},
         **{name: {"start": 0.0, "end": 1.0, "steps": vector} for name in ("linspace", "logspace")},
         "eye": {"n": n, "m": n},
+        "kaiser_window": {"window_length": vector if big else 2, "periodic": True, "beta": 12.0},
         "randperm": {"n": vector},
         "random_.from": {"self": numbers(vector), "from": 0, "to": 100},
         "random_.to": {"self": numbers(vector), "to": 100},

@@ -140,7 +140,7 @@ def test_a_finished_step_is_remembered_and_shown_on_the_ladder(site: Path, tmp_p
     """
     before, after, then, kept, boxes = ask(site, "guide/index.html", on_ladder, tmp_path / "ladder")
     assert (before, after, then, kept) == ([], ["02"], ["01", "03"], '["01", "03"]')
-    assert boxes == len(list(site.glob("guide/[0-9]*.html")))
+    assert boxes == len(list(site.glob("guide/[0-9]*.html"))) + 2  # and two pages without a step in the backend
     in_chapter = """
         document.querySelector("label.step-finished input").click();
         return localStorage.getItem("openreg-finished-steps");
