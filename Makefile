@@ -81,7 +81,7 @@ backend: .venv/ready  ## A project of your own, NAME=acme, from a step: STEP=04,
 	  $(if $(VENDOR_HEADER),--vendor-header "$(VENDOR_HEADER)") $(if $(VENDOR_LIB),--vendor-lib "$(VENDOR_LIB)")
 
 .PHONY: driver
-driver: .venv/ready  ## A driver of your own, NAME=acme OUT=dir, as a library below our names: STEP=04, VENDOR_HEADER=, VENDOR_LIB=
+driver: $(STAMPS)/build  ## A driver of your own, NAME=acme OUT=dir, as a library below our names: STEP=04, VENDOR_HEADER=, VENDOR_LIB=
 	@$(if $(NAME),,echo 'make driver: what is the chip called? For example: make driver NAME=acme OUT=/tmp/acme' >&2; exit 2)
 	@$(if $(OUT),,echo 'make driver: where to? For example: make driver NAME=acme OUT=/tmp/acme' >&2; exit 2)
 	@$(PYTHON_HERE) backend/driver.py $(NAME) --out "$(OUT)" $(if $(STEP),--step $(STEP)) \

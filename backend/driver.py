@@ -100,6 +100,8 @@ def main() -> None:
     out = given.out.resolve()
     try:
         names.check(given.name)
+        if not LIBRARY.is_file():
+            raise ValueError(f"{str(LIBRARY)!r} is not there, to which the driver is to be linked; run make first")
         if out.exists() and any(out.iterdir()):
             raise ValueError(f"OUT is {str(out)!r}, which is not empty; expected a new folder")
         vendor = Vendor.given(given.vendor_header, given.vendor_lib)

@@ -211,8 +211,8 @@ def main() -> None:
     given = parser.parse_args()
     out = given.out or ROOT.parent / f"torch_{given.name}"
     try:
-        names.check(given.name)
         climbs = branch.has(out)
+        names.check(given.name, ours=climbs)
         if out.exists() and any(out.iterdir()) and not climbs:
             raise ValueError(
                 f"OUT is {str(out)!r}, which is not empty; expected a new folder, or a project made by this"

@@ -10,8 +10,12 @@ import torch
 _OURS = {"openreg.h": "{}_device.h", "libopenreg.so": "lib{}_device.so", "OPENREG_H": "{}_DEVICE_H"}
 
 
-def check(name: str) -> None:
+def check(name: str, *, ours: bool = False) -> None:
     """Checks that PyTorch can have a device of this name.
+
+    Args:
+        name: The name.
+        ours: Whether a package of that name may be installed, because it is the one that is generated again.
 
     Raises:
         ValueError: If not. The text says why, and what is expected.
@@ -40,7 +44,7 @@ def check(name: str) -> None:
     ):
         if hasattr(owner, attribute):
             refuse(f"and {owner.__name__}.{attribute} is something else in PyTorch")
-    if util.find_spec(f"torch_{name}"):
+    if not ours and util.find_spec(f"torch_{name}"):
         refuse(f"and a package torch_{name} is installed")
 
 

@@ -222,13 +222,19 @@ def git(project: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_a_project_is_a_repository_with_what_was_generated_on_a_branch(tmp_path: Path) -> None:
+def test_a_project_is_a_repository_with_what_was_generated_on_a_branch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = tmp_path / "new"
     assert command("acme", "--step", "01", "--out", project).returncode == 0
     assert git(project, "status", "--porcelain") == ""
     assert git(project, "branch", "--format=%(refname:short)").split() == ["generated", "main"]
     (project / "mine.txt").write_text("mine")
     git(project, "add", "mine.txt")
+    (tmp_path / "installed" / "torch_acme").mkdir(parents=True)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "installed"))  # as it is by now
+    done = command("acme", "--out", tmp_path / "another")
+    assert "a package torch_acme is installed" in done.stderr
     done = command("acme", "--step", "02", "--out", project)
     assert done.stdout.splitlines() == [
         f"torch_acme, from step 02, is on the branch 'generated' of {project}",
