@@ -3,8 +3,9 @@
 
 #include <c10/util/StringUtil.h>
 
-#include <regex>
+#include <cctype>
 #include <sstream>
+#include <string_view>
 
 namespace openreg {
 namespace {
@@ -27,13 +28,25 @@ constexpr Level kLevels[] = {
     {"kernels, one by one", "05-15", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"},
 };
 
+bool hasWord(std::string_view text, std::string_view word) {
+  const auto isLetter = [text](size_t at) {
+    return at < text.size() && std::isalpha(static_cast<unsigned char>(text[at])) != 0;
+  };
+  for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    if (!isLetter(at - 1) && !isLetter(at + word.size())) { // before the first letter, at - 1 is beyond the last
+      return true;
+    }
+  }
+  return false;
+}
+
 } // namespace
 
 std::string levelOf(const std::string& message) {
   for (const auto& level : kLevels) {
     std::istringstream entries(level.entries);
     for (std::string entry; entries >> entry;) {
-      if (std::regex_search(message, std::regex("\\bor" + entry + "\\b"))) {
+      if (hasWord(message, "or" + entry)) {
         return c10::str("level '", level.name, "', from step ", std::string_view(level.steps).substr(0, 2), " on");
       }
     }
