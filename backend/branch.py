@@ -36,9 +36,11 @@ def is_in_a_repository(folder: Path) -> bool:
     return any((above / ".git").exists() for above in (folder.resolve(), *folder.resolve().parents))
 
 
-def begin(project: Path) -> None:
-    """Makes a repository of a project that has been written, with the same tree on both branches."""
+def begin(project: Path, files: dict[str, str], message: str) -> None:
+    """Makes a repository of a project that has been written, with the generated tree on both branches."""
     git(project, "init", "--quiet", "--initial-branch=main")
+    commit(project, files, message)
+    git(project, "reset", "--quiet", BRANCH)
 
 
 def read(project: Path, file: str) -> str:
@@ -68,8 +70,6 @@ def commit(project: Path, files: dict[str, str], message: str) -> bool:
     before = [word for commit_ in parent for word in ("-p", commit_)]
     made = git(project, *author, "commit-tree", tree, "-m", message, *before)
     git(project, "update-ref", f"refs/heads/{BRANCH}", made)
-    if not parent:
-        git(project, "reset", "--quiet", BRANCH)
     return True
 
 

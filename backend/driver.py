@@ -8,7 +8,7 @@ can move later.
 """
 
 import argparse
-import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -71,18 +71,16 @@ def project(name: str, step: int, out: Path, vendor: Vendor | None = None) -> Tr
         tree[file.name] = file.read_text()
     for file, text in tree.items():
         text = text.replace("openreg::api", f"{name}::api").replace("driver/openreg/", "")
-        if vendor and 'include "vendor_error.h"' in text:
-            text = text.replace("\n\nnamespace", f"\n\n#include <{vendor.header.name}>\n\nnamespace", 1)
-        tree[file] = re.sub(r'"openreg"', f'"{name}"', text)
+        text = text.replace('"openreg"', f'"{name}"')
+        tree[file] = vendor.included(text) if vendor else text
     tree["CMakeLists.txt"] = BUILD.format(name=name, include=include, library=LIBRARY)
     if vendor:
         header, library = vendor.header.resolve(), vendor.library.resolve()
         tree["CMakeLists.txt"] += BUILD_WITH_VENDOR.format(
             name=name, header=header.parent, library=library, folder=library.parent
         )
-    tree["settings.env"] = (
-        f"# The driver that serves where this has been read.\nOPENREG_DRIVER={out}/build/lib{name}_driver.so\n"
-    )
+    driver = shlex.quote(f"{out}/build/lib{name}_driver.so")
+    tree["settings.env"] = f"# The driver that serves where this has been read.\nOPENREG_DRIVER={driver}\n"
     tree["README.md"] = README.format(name=name, out=out)
     tree["LICENSE"] = (ROOT / "LICENSE").read_text()
     return tree
@@ -94,8 +92,7 @@ def main() -> None:
     parser.add_argument("name", help="the chip's name")
     parser.add_argument("--out", type=Path, required=True, help="new folder for the project")
     parser.add_argument("--step", type=int, default=4, help="number of the step whose entries there are to be")
-    parser.add_argument("--vendor-header", type=Path, help="the vendor's header, for the driver to include")
-    parser.add_argument("--vendor-lib", type=Path, help="the vendor's library, for the driver to be linked to")
+    Vendor.add_options(parser)
     given = parser.parse_args()
     out = given.out.resolve()
     try:
@@ -114,7 +111,7 @@ def main() -> None:
     for path, text in files.items():
         (out / path).write_text(text)
     print(f"the driver of {given.name}, with the entries of step {given.step:02}, is in {out}")
-    print(f"next: cd {out} && cmake -S . -B build && cmake --build build && . ./settings.env")
+    print(f"next: cd {out} && cmake -S . -B build && cmake --build build && set -a && . ./settings.env && set +a")
 
 
 if __name__ == "__main__":

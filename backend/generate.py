@@ -58,6 +58,18 @@ class Vendor(NamedTuple):
             raise ValueError("VENDOR_HEADER and VENDOR_LIB go together; expected both or none")
         return cls(header, library) if header and library else None
 
+    @staticmethod
+    def add_options(parser: argparse.ArgumentParser) -> None:
+        """Adds both to a command line."""
+        parser.add_argument("--vendor-header", type=Path, help="the vendor's header, for the driver to include")
+        parser.add_argument("--vendor-lib", type=Path, help="the vendor's library, for the driver to be linked to")
+
+    def included(self, text: str) -> str:
+        """A file, with the vendor's header if it is a source in which the driver is to be written."""
+        if 'include "vendor_error.h"' not in text:
+            return text
+        return text.replace("\n\nnamespace", f"\n\n#include <{self.header.name}>\n\nnamespace", 1)
+
     def check(self, tree: Tree) -> None:
         """Checks that they are there, and that nothing in a project has one of their names.
 
@@ -163,8 +175,7 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
     if vendor:
         vendor.check(done)
         done[f"{name}/driver/CMakeLists.txt"] += vendor.build(name)
-        for path in (path for path, text in done.items() if 'include "vendor_error.h"' in text):
-            done[path] = done[path].replace("\n\nnamespace", f"\n\n#include <{vendor.header.name}>\n\nnamespace", 1)
+        done = {path: vendor.included(text) for path, text in done.items()}
     done["LICENSE"] = license_  # which says whose the copied parts are
     done[SETTINGS] = settings(name, step, sim=sim, vendor=vendor)
     return done
@@ -184,8 +195,7 @@ def write(out: Path, files: Tree, message: str) -> None:
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_text(text)
     if shutil.which("git") and not branch.is_in_a_repository(out):
-        branch.begin(out)
-        branch.commit(out, files, message)
+        branch.begin(out, files, message)
     print(f"{message}, is in {out}")
     print(f"next: cd {out} && pip install --no-build-isolation -e . && python demo.py")
 
@@ -206,8 +216,7 @@ def main() -> None:
     parser.add_argument("--step", default="04", help="number or name of the step to start from (default: 04)")
     parser.add_argument("--out", type=Path, help="new folder for the project (default: ../torch_NAME)")
     parser.add_argument("--sim", action="store_true", help="bring the simulator along, and use it by default")
-    parser.add_argument("--vendor-header", type=Path, help="the vendor's header, for the driver to include")
-    parser.add_argument("--vendor-lib", type=Path, help="the vendor's library, for the driver to be linked to")
+    Vendor.add_options(parser)
     given = parser.parse_args()
     out = given.out or ROOT.parent / f"torch_{given.name}"
     try:

@@ -113,17 +113,32 @@ inline orError_t todo(const char* entry, const char* file) {{
 """
 
 
+# Who knows the table: the library that it is compiled into, or whoever loads it.
+COMPILED_IN = """
+constinit const BuiltIn openregDriver{kTable, nullptr};
+
+} // namespace openreg::api
+"""
+EXPORTED = """
+} // namespace openreg::api
+
+const OrDriver* orGetDriver(uint32_t version) {
+  return version == OPENREG_DRIVER_VERSION ? &openreg::api::kTable : nullptr;
+}
+"""
+
+
 def table(found: list[Entry], *, shared: bool) -> str:
-    """The source with the driver's table, which is compiled in, or which a library of its own exports."""
-    lines = "\n".join(f"  it{'' if shared else '.table'}.{entry.name} = driver::{entry.function};" for entry in found)
-    if shared:
-        return f"""// The driver's table. Generated.
-#include "entries.h"
+    """The source with the driver's table."""
+    lines = "\n".join(f"  it.{entry.name} = driver::{entry.function};" for entry in found)
+    built_in = "" if shared else '#include "api/built_in.h"\n'
+    return f"""// The driver's table. Generated, and again when you climb a step.
+{built_in}#include "entries.h"
 
 namespace openreg::api {{
 namespace {{
 
-constinit const OrDriver kTable = [] {{
+constexpr OrDriver kTable = [] {{
   OrDriver it{{}};
   it.size = sizeof(OrDriver);
   it.version = OPENREG_DRIVER_VERSION;
@@ -133,29 +148,7 @@ constinit const OrDriver kTable = [] {{
 }}();
 
 }} // namespace
-}} // namespace openreg::api
-
-const OrDriver* orGetDriver(uint32_t version) {{
-  return version == OPENREG_DRIVER_VERSION ? &openreg::api::kTable : nullptr;
-}}
-"""
-    return f"""// The driver's table. Generated, and again when you climb a step.
-#include "api/built_in.h"
-#include "entries.h"
-
-namespace openreg::api {{
-
-constinit const BuiltIn openregDriver = [] {{
-  BuiltIn it{{}};
-  it.table.size = sizeof(OrDriver);
-  it.table.version = OPENREG_DRIVER_VERSION;
-  it.table.name = "openreg";
-{lines}
-  return it;
-}}();
-
-}} // namespace openreg::api
-"""
+{EXPORTED if shared else COMPILED_IN}"""
 
 
 def source(name: str, found: list[Entry]) -> str:

@@ -36,7 +36,6 @@ ORDER = ["sim", "process", "process-python", "toy", "fake"]
 GROUPS = ["device", "memory", "copy", "kernel", "stream", "event", "errors", "async_errors", "launch_blocking"]
 GROUPS += ["ipc", "arguments", "fork", "exit", "resources", "activity", "simulator"]
 
-
 NO_SECOND = "there is no device 1"  # what tests say that need one
 
 
@@ -156,8 +155,8 @@ def render(recorded: dict[str, dict[str, Any]]) -> str:
 def render_levels() -> str:
     """The guide's table of the levels."""
     lines = ["| level | steps | entries it needs, besides those above |", "|---|---|---|"]
+    two = dict.fromkeys(FOR_TWO_DEVICES, " (with two devices)")
     for level in LEVELS:
-        two = dict.fromkeys(FOR_TWO_DEVICES, " (with two devices)")
         entries = ", ".join(f"`or{entry}`{two.get(entry, '')}" for entry in level.entries.split())
         lines.append(f"| {level.name} | {level.steps} | {entries} |")
     return "\n".join(lines) + "\n"

@@ -13,26 +13,13 @@ from typing import Any
 import pytest
 from loading import load_module
 
+from .vendor import LAUNCHER, VENDOR, call, vendors_files
+
 ROOT = Path(__file__).resolve().parents[2]
-VENDOR = ROOT / "examples" / "acme"
 sys.path[:0] = [str(ROOT / "backend"), str(ROOT / "tools")]
 
 import driver as driver_project  # noqa: E402
 import names  # noqa: E402
-
-
-def call(*line: str | Path, **settings: str) -> str:
-    """Runs a command that must succeed; returns what it prints."""
-    ran = subprocess.run(
-        list(map(str, line)),
-        env=os.environ | settings,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout[-5000:]
-    return ran.stdout
 
 
 def make(out: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
@@ -45,17 +32,14 @@ def make(out: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the vendor's library, as it was generated, and built."""
     folder = tmp_path_factory.mktemp("driver")
-    call("gcc", "-O2", "-shared", "-fPIC", "-o", folder / "libacme.so", VENDOR / "acme.c")
-    vendor = ["--vendor-header", VENDOR / "acme.h", "--vendor-lib", folder / "libacme.so"]
-    done = make(folder / "acme", *vendor)
+    done = make(folder / "acme", *vendors_files(folder))
     assert done.returncode == 0, done.stderr
     return folder / "acme"
 
 
 def build(project: Path) -> Path:
     """Builds it; returns the library that its settings name."""
-    cache = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", "-DCMAKE_CXX_FLAGS=-Werror", *cache)
+    call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", "-DCMAKE_CXX_FLAGS=-Werror", *LAUNCHER)
     call("cmake", "--build", project / "build")
     library = re.findall(r"^OPENREG_DRIVER=(.*)$", (project / "settings.env").read_text(), re.MULTILINE)
     assert len(library) == 1

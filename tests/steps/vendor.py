@@ -1,0 +1,32 @@
+"""The made-up vendor of the guide's worked example, for the tests of what is generated for its chip."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+VENDOR = Path(__file__).resolve().parents[2] / "examples" / "acme"
+LAUNCHER = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+
+
+def call(*line: str | Path, **settings: str) -> str:
+    """Runs a command that must succeed, with more in its environment; returns what it prints."""
+    ran = subprocess.run(
+        list(map(str, line)),
+        env=os.environ | settings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout[-5000:]
+    return ran.stdout
+
+
+def vendors_files(folder: Path) -> list[str]:
+    """Builds the vendor's library in a folder; returns the options that name it and its header to a generator."""
+    library = folder / "libacme.so"
+    call("gcc", "-O2", "-shared", "-fPIC", "-o", library, VENDOR / "acme.c")
+    return ["--vendor-header", str(VENDOR / "acme.h"), "--vendor-lib", str(library)]
