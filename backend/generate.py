@@ -30,6 +30,7 @@ TEMPLATE = ROOT / "backend" / "template"
 sys.path[:0] = [str(ROOT / "steps"), str(ROOT / "tools")]
 
 from assemble import Ladder, StepError  # noqa: E402
+from contract import GROUPS  # noqa: E402
 from levels import LEVELS, Level  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#include [<"]([^>"]+)[>"]', re.MULTILINE)
@@ -128,6 +129,20 @@ def levels_of(step: int) -> list[Level]:
     return [level for level in LEVELS[:-1] if int(level.steps.split("-")[0]) <= step]
 
 
+def contract_tests(*, sim: bool) -> Tree:
+    """The contract's tests that are about the driver under test, and what they need."""
+    groups = [group for group in GROUPS if sim or group != "simulator"]
+    files = ["workers.py", *(f"contract/test_{group}.py" for group in groups)]
+    files += [f"contract/{module}.py" for module in ("__init__", "arguments", "conftest", "harness", "header")]
+    files += ["contract/missing.py", "contract/processes.py", "contract/gates/__init__.py", "contract/gates/gates.cpp"]
+    files += ["contract/kernels/probe.cpp", "contract/drivers/driver.c"]
+    tree = {f"tests/{file}": (ROOT / "tests" / file).read_text() for file in files}
+    if not sim:
+        harness = "tests/contract/harness.py"
+        tree[harness] = tree[harness].replace('DEFAULT_DRIVER = "sim"', 'DEFAULT_DRIVER = "openreg"')
+    return tree
+
+
 def with_own_driver(tree: Tree, step: int, *, sim: bool) -> Tree:
     """The tree with the skeleton as its first driver, and so as the one that serves by default."""
     built_in, header = f"{DRIVER}/api/built_in.cpp", f"{DRIVER}/api/built_in.h"
@@ -154,12 +169,17 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
     tree["demo.py"] = (folder / "demo.py").read_text()
     for file in ("test_step.py", "exercise.py"):
         tree[f"tests/{file}"] = (folder / file).read_text()
+    tree |= contract_tests(sim=sim)
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["run"]
     values = {
         "@STEP@": number,
         "@DRIVER@": "sim" if sim else "openreg",
         '["what-it-runs-with"]': json.dumps([it for it in ours if not it.startswith("torch==")] if sim else []),
         "@RUNNER@": "ubuntu-24.04" if sim else "self-hosted",
+        '"@ENTRIES@"': ",\n    ".join(
+            f'"{entry}"' for level in levels_of(int(number)) for entry in level.entries.split()
+        ),
+        '"@GROUPS@"': ",\n    ".join(f'"test_{group}"' for group in GROUPS),
     }
     for file in sorted(TEMPLATE.rglob("*")):
         if file.is_file():

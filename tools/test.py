@@ -126,7 +126,7 @@ PARTS = [
         "the contract and the PyTorch side's mechanisms, each device in a process of its own",
         [
             "tests/contract",
-            "--ignore-glob=*/test_process*.py",
+            "--ignore=tests/contract/process",
             # About other drivers, each with one of its own.
             "--ignore=tests/contract/test_porting.py",
             "--ignore=tests/backend/test_device_fallback.py",

@@ -37,7 +37,7 @@ def test_the_package_is_built_for_this_pytorch() -> None:
 
 def test_there_are_two_devices() -> None:
     assert torch.openreg.is_available()
-    assert torch.openreg.device_count() == 2
+    assert torch.openreg.device_count() == 2, "there is no device 1"
 
 
 def test_the_context_switches_and_restores_also_after_an_exception() -> None:
@@ -69,6 +69,7 @@ def test_every_device_can_be_synchronized() -> None:
     torch.openreg.synchronize(torch.device("openreg:1"))
 
 
+@pytest.mark.simulator
 def test_properties_name_the_device() -> None:
     assert torch.openreg.get_device_properties(1).name == "OpenReg Simulator"
     assert torch.openreg.get_device_properties(1).total_memory > 0
@@ -86,6 +87,7 @@ def test_import_starts_no_thread_and_initialises_nothing() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.simulator
 def test_without_a_device_the_error_says_so() -> None:
     done = run("-c", "import torch, torch_openreg; torch.openreg.current_device()", OPENREG_SIM="devices=0")
     assert done.stderr.splitlines()[-1] == "RuntimeError: openreg: no device available; the driver found 0 devices"

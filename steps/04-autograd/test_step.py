@@ -103,7 +103,7 @@ def test_a_model_that_moves_keeps_its_parameters() -> None:
 
 def test_openreg_is_the_accelerator() -> None:
     assert torch.accelerator.current_accelerator() == torch.device("openreg")
-    assert torch.accelerator.device_count() == 2
+    assert torch.accelerator.device_count() == torch.openreg.device_count()
     with torch.accelerator.device_index(1):
         assert torch.openreg.current_device() == torch.accelerator.current_device_index() == 1
     torch.accelerator.synchronize(1)
@@ -133,7 +133,7 @@ def test_a_storage_can_be_resized() -> None:
 def test_a_process_ends_cleanly_right_after_backward() -> None:
     code = "import torch, torch_openreg; torch.ones(9, device='openreg:1', requires_grad=True).exp().sum().backward()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0 and not done.stderr, done.stderr
 
 
 def test_the_exercise_runs() -> None:

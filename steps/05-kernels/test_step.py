@@ -73,6 +73,7 @@ def test_a_type_that_an_operator_lacks_is_an_error_at_the_call() -> None:
         torch.nn.functional.threshold(torch.ones(2, dtype=torch.complex64).to("openreg"), 0.0, 1.0)
 
 
+@pytest.mark.simulator
 @pytest.mark.parametrize("kernels", ["only=gemm", "kernels=0"])
 def test_what_the_driver_lacks_the_cpu_computes(kernels: str) -> None:
     done = subprocess.run(

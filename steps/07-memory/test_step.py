@@ -96,6 +96,7 @@ def test_statistics_count_tensors_and_what_is_reserved_for_them(device: str) -> 
     assert torch.accelerator.max_memory_allocated(device) == allocated
 
 
+@pytest.mark.simulator
 def test_a_full_device_gives_its_cache_back_and_then_says_what_it_is_full_of() -> None:
     said = run(
         """

@@ -17,16 +17,16 @@ import cffi
 import pytest
 from workers import locked
 
-from . import header, wire
-from .harness import NotOfThisDriver, OpenReg, is_complete
+from . import header
+from .harness import DEFAULT_DRIVER, NotOfThisDriver, OpenReg, is_complete
+from .missing import pytest_runtest_call as pytest_runtest_call
+from .missing import pytest_runtest_setup as pytest_runtest_setup
 from .processes import driver_environment
 
 HERE = Path(__file__).resolve().parent
 CompileFunction = Callable[..., Path]
 ChildFunction = Callable[..., subprocess.CompletedProcess[str]]
 EnvironmentFunction = Callable[[dict[str, str]], dict[str, str]]
-StartFunction = Callable[..., subprocess.Popen[str]]
-HostFunction = Callable[..., wire.Host]
 
 PRELUDE = f"""
 import sys
@@ -54,49 +54,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "entry(name, case): tests a good or bad case of an entry of the contract")
 
 
-def what_is_missing(item: pytest.Item, error: BaseException) -> str | None:
-    """What the driver under test lacks, if a test has failed for that: "not implemented: orMalloc".
-
-    Or what it need not have: "there is no device 1".
-    """
-    if is_complete():
-        return None
-    api = getattr(item, "funcargs", {}).get("session_api")
-    name = type(error).__name__
-    said = [f"{name}: {error}", api.message() if api is not None else ""]
-    found = [match for text in said if (match := re.search(r"(not implemented: \w+)|NotOfThisDriver: (.+)", text))]
-    return found[0][1] or found[0][2] if found else None
-
-
 def is_of_another_driver(why: str) -> bool:
     """Whether a test was skipped for something that the contract doesn't ask of the driver under test.
 
     A second device, the simulator's controls and settings, copies that can be queued.
     """
     return not re.search(r"not implemented: or(?!Sim)", why)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    """As for the call."""
-    return (yield from skip_what_is_missing(item))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Skips, on a driver that is not complete, what fails for a missing entry, and names that."""
-    return (yield from skip_what_is_missing(item))
-
-
-def skip_what_is_missing(item: pytest.Item) -> Iterator[None]:
-    """The body of both hooks."""
-    try:
-        return (yield)
-    except (Exception, pytest.fail.Exception) as error:
-        missing = what_is_missing(item, error)
-        if missing is None:
-            raise
-        pytest.skip(missing)
 
 
 def reason(report: pytest.TestReport) -> str:
@@ -140,7 +103,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture(scope="session")
 def driver(request: pytest.FixtureRequest) -> str:
     """The driver under test."""
-    return request.config.getoption("--driver", None) or os.environ.get("OPENREG_DRIVER") or "sim"
+    return request.config.getoption("--driver", None) or os.environ.get("OPENREG_DRIVER") or DEFAULT_DRIVER
 
 
 def tool(name: str) -> str:
@@ -198,7 +161,7 @@ def compile_library(tmp_path_factory: pytest.TempPathFactory, library: Path) -> 
         language = ["-std=c++20"] if source.suffix == ".cpp" else ["-std=c11"]
         out = tmp_path_factory.mktemp("libraries") / f"{name or source.stem}.so"
         compiler = os.environ.get("CXX", "c++") if source.suffix == ".cpp" else os.environ.get("CC", "cc")
-        link = [f"-L{library.parent}", "-lopenreg", f"-Wl,-rpath,{library.parent}"]
+        link = [library, f"-Wl,-rpath,{library.parent}"]
         warnings = ["-Wall", "-Wextra", "-Werror"]
         common = ["-O1", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{header.INCLUDE}"]
         run([compiler, *language, *common, *warnings, *options, source, "-o", out, *link])
@@ -293,60 +256,3 @@ def run_child(child_environment: EnvironmentFunction) -> ChildFunction:
         return done
 
     return run_child
-
-
-# ------------------------------------------------------------------------------- for the tests of the driver "process"
-
-PROCESSES = "from contract.processes import *\nimport os, signal, time\n"
-
-
-@pytest.fixture
-def run_process(run_child: ChildFunction) -> ChildFunction:
-    """`run_child` with the driver "process", whichever is under test, and with the functions of processes.py."""
-
-    def run_process(
-        code: str, settings: str = "", env: dict[str, str] | None = None, **options: Any
-    ) -> subprocess.CompletedProcess[str]:
-        variables = {"OPENREG_DRIVER": "process", "OPENREG_PROCESS": settings} | (env or {})
-        return run_child(PROCESSES + block(code), env=variables, **options)
-
-    return run_process
-
-
-@pytest.fixture
-def start_process(child_environment: EnvironmentFunction) -> Iterator[StartFunction]:
-    """The same, running beside the test: what its code says has been done, and it lives until it is killed."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start_process(code: str, settings: str = "") -> subprocess.Popen[str]:
-        env = child_environment({"OPENREG_DRIVER": "process", "OPENREG_PROCESS": settings})
-        text = PRELUDE + PROCESSES + block(code) + 'print("ready", flush=True)\nsignal.pause()\n'
-        started.append(subprocess.Popen([sys.executable, "-c", text], env=env, stdout=subprocess.PIPE, text=True))
-        stdout = started[-1].stdout
-        assert stdout is not None and stdout.readline() == "ready\n"
-        return started[-1]
-
-    yield start_process
-    for one in started:
-        one.kill()
-        one.wait()
-
-
-@pytest.fixture(params=["C++", "Python"])
-def host(request: pytest.FixtureRequest, library: Path) -> Iterator[HostFunction]:
-    """Starts executors, of either kind, whose host is the test."""
-    hosts: list[wire.Host] = []
-    programs = {
-        "C++": [str(library.parent / "openreg_executor")],
-        "Python": [sys.executable, str(library.parent / "executor_python")],
-    }
-
-    def start(**options: Any) -> wire.Host:
-        hosts.append(wire.Host(programs[request.param], **options))
-        return hosts[-1]
-
-    yield start
-    for one in hosts:
-        one.process.kill()
-        one.process.wait()
-        one.socket.close()

@@ -215,6 +215,6 @@ def test_a_library_user_without_python_ends_too(tmp_path: Path, library: Path, d
         "}\n"
     )
     program = tmp_path / "main"
-    link = [f"-L{library.parent}", "-lopenreg", f"-Wl,-rpath,{library.parent}"]
+    link = [library, f"-Wl,-rpath,{library.parent}"]
     run(["cc", f"-I{header.INCLUDE}", source, "-o", program, *link])
     run([program], env={**os.environ, **driver_environment(driver)}, timeout=20)

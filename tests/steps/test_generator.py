@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import posixpath
 import re
@@ -101,13 +102,35 @@ def test_without_the_simulator_there_is_one_driver_and_no_kernel() -> None:
     assert "acme/driver/sim" not in sources and "acme/driver/process" not in sources
 
 
+@pytest.mark.parametrize("sim", [False, True], ids=["skeleton", "simulator"])
+def test_the_contracts_tests_come_with_all_that_they_import(*, sim: bool) -> None:
+    tree = generate.project("acme", "04", sim=sim)
+    modules = {posixpath.basename(path).removesuffix(".py") for path in tree if path.startswith("tests/")}
+    modules |= {posixpath.basename(posixpath.dirname(path)) for path in tree if path.endswith("__init__.py")}
+    tests = {path: text for path, text in tree.items() if path.startswith("tests/") and path.endswith(".py")}
+    for path, text in tests.items():
+        wanted = set(re.findall(r"^ *from (?:contract)?\.?(\w+) import", text, re.MULTILINE))
+        wanted |= {it for some in re.findall(r"^from \. import (.+)", text, re.MULTILINE) for it in some.split(", ")}
+        for module in wanted - modules:
+            assert importlib.util.find_spec(module), f"{path} imports {module}, which the project lacks"
+    for source in re.findall(r'HERE / "(\w+)" / "([\w.]+)"', "".join(tests.values())):
+        assert f"tests/contract/{'/'.join(source)}" in tree
+    assert ("tests/contract/test_simulator.py" in tree) == sim
+    default = re.findall(r'^DEFAULT_DRIVER = "(\w+)"', tree["tests/contract/harness.py"], re.MULTILINE)
+    assert default == ["sim" if sim else "acme"]
+
+
 def test_a_project_says_what_it_needs_and_where_it_is_tested() -> None:
     with_, without = (generate.project("acme", "04", sim=sim) for sim in (True, False))
     needs = [tomllib.loads(tree["pyproject.toml"])["dependency-groups"]["run"] for tree in (with_, without)]
     assert [[it.partition("==")[0] for it in run] for run in needs] == [["scipy-openblas32"], []]
     runners = [yaml.safe_load(it[".github/workflows/tests.yml"])["jobs"]["tests"]["runs-on"] for it in (with_, without)]
     assert runners == ["ubuntu-24.04", "self-hosted"]
-    assert "step 04" in without["README.md"] and "@" not in without["README.md"]
+    assert "step 04" in without["README.md"]
+    written = ["README.md", "pyproject.toml", "tests/conftest.py", ".github/workflows/tests.yml"]
+    assert not [path for path in written if re.search(r"@[A-Z]+@", without[path])]
+    device = tomllib.loads(without["pyproject.toml"])["tool"]["acme"]["device"]
+    assert device["count"] == 1 and device["entries"][0] == "GetDeviceCount" and device["entries"][-1] == "MemcpyAsync"
 
 
 def test_with_the_simulator_it_serves_by_default() -> None:
@@ -345,6 +368,96 @@ def test_a_network_trains_on_the_vendors_chip_as_on_the_cpu(acme: Any, tmp_path:
     memory, rest = done.stdout.splitlines()
     assert "acme_buffer_new: no memory" in memory
     assert rest == "1 acme:0"
+
+
+# ---------------------------------------------------------------------------------------- the project's own tests
+
+
+def own_tests(project: Path, *options: str, site: Path | None = None) -> tuple[int, str]:
+    """Runs the tests of a project as its README says; how they end, and what they print, without the time."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "OPENREG_"))}
+    environment |= {"PYTHONPATH": str(site or ""), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *options],
+        cwd=project,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, re.sub(r" in [\d.]+s( \(.*\))?\n$", "\n", done.stdout)
+
+
+@pytest.mark.timeout(600)
+def test_a_new_projects_tests_say_what_is_to_be_written_first(tmp_path: Path) -> None:
+    project = tmp_path / "acme"
+    assert command("acme", "--step", "04", "--out", project).returncode == 0
+    status, said = own_tests(project, "-x", "tests/contract")
+    assert status == 1
+    failed = next(line for line in said.splitlines() if line.startswith("FAILED"))
+    assert failed.startswith("FAILED tests/contract/test_device.py::test_the_driver_says_its_name"), failed
+    settings = (project / "pyproject.toml").read_text().partition("# What the chip has")[2].partition("\n\n")[0]
+    recorded("acme_settings", "grep -A 14 'What the chip has' pyproject.toml", f"# What the chip has{settings}\n")
+    status, said = own_tests(project, "--tb=line", "tests/contract/test_device.py")
+    assert "TODO: GetDeviceCount, in driver/acme/driver.cpp" in said
+
+
+@pytest.mark.timeout(900)
+def test_on_the_vendors_chip_a_test_passes_or_says_what_the_chip_has_not(acme: Any, tmp_path: Path) -> None:
+    project, _, site, _ = acme
+    shutil.copytree(project, tmp_path / "acme", ignore=shutil.ignore_patterns("build"))
+    status, said = own_tests(tmp_path / "acme", "-rs", site=site)
+    assert status == 0, said
+    reasons = {line.rpartition(": ")[2] for line in said.splitlines() if line.startswith("SKIPPED")}
+    entries = {reason.removeprefix("or") for reason in reasons if reason.startswith("or")}
+    claimed = set(tomllib.loads((project / "pyproject.toml").read_text())["tool"]["acme"]["device"]["entries"])
+    assert {"MallocHost", "EventCreateWithFlags", "ModuleLoad"} <= entries and not entries & claimed
+    others = {reason for reason in reasons if not reason.startswith("or")}
+    assert others <= {
+        "there is no device 1",
+        "there are no other threads",
+        "it needs the simulator",
+        "ACME_SIM has the simulator's settings",
+        "the simulator's controls are not there",
+    }
+    passed = int(re.findall(r"(\d+) passed", said)[0])
+    assert passed > 250
+
+
+@pytest.mark.timeout(600)
+def test_a_test_fails_for_want_of_what_the_chip_is_said_to_have(acme: Any, tmp_path: Path) -> None:
+    project, *_ = acme
+    copy = tmp_path / "acme"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns("build"))
+    settings = (copy / "pyproject.toml").read_text()
+    for before, after, why in (
+        ("count = 1", "count = 2", "there is no device 1"),
+        ('"GetDeviceCount"', '"GetDeviceCount", "MallocHost"', "not implemented: orMallocHost"),
+    ):
+        assert settings.count(before) == 1
+        (copy / "pyproject.toml").write_text(settings.replace(before, after))
+        status, said = own_tests(copy, "--tb=line", "tests/contract/test_copy.py")
+        assert status == 1 and why in said, said
+
+
+@pytest.mark.timeout(900)
+def test_with_the_simulator_the_contracts_tests_of_a_project_pass(tmp_path: Path) -> None:
+    project = tmp_path / "acme"
+    assert command("acme", "--step", "04", "--sim", "--out", project).returncode == 0
+    build = ["-B", project / "build" / "driver", f"-DPython_EXECUTABLE={sys.executable}"]
+    call(
+        "cmake",
+        "-G",
+        "Ninja",
+        "-S",
+        project / "acme" / "driver",
+        *build,
+        "-DACME_KERNELS=launch/registry;copy/copy;factory/fill",
+    )
+    groups = [f"tests/contract/test_{group}.py" for group in ("device", "memory", "copy", "simulator")]
+    status, said = own_tests(project, "-rs", *groups)
+    assert status == 0 and "SKIPPED" not in said, said
 
 
 def test_no_binary_has_our_name(acme: Any) -> None:

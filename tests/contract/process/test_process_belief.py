@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
+from ..conftest import HERE, block
+from ..harness import wait_until
+from ..processes import LOST, PYTHON
 from . import liar, wire
-from .conftest import HERE, HostFunction, block
-from .harness import wait_until
-from .processes import LOST, PYTHON
+from .conftest import HostFunction
 from .test_process_wire import stream_frame
 
 
@@ -30,7 +31,7 @@ def liar_of(tmp_path: Path) -> Callable[[str], str]:
     def liar_of(code: str) -> str:
         program = tmp_path / "liar"
         start = f"#!{sys.executable}\nimport os, sys, time\nsys.path.insert(0, {str(HERE.parent)!r})\n"
-        program.write_text(start + "from contract import liar\n" + block(code))
+        program.write_text(start + "from contract.process import liar\n" + block(code))
         program.chmod(0o755)
         return f"executor={program},deadline=5s"
 
@@ -240,7 +241,7 @@ def test_more_records_than_there_is_room_for_are_a_lost_device(run_process: Any,
 
 BOARD = f"""
 import mmap, struct
-from contract import wire
+from contract.process import wire
 def open_words(name):
     for number in os.listdir("/proc/self/fd"):
         if os.readlink(f"/proc/self/fd/{{number}}").startswith(f"/memfd:{{name}}"):
@@ -341,7 +342,7 @@ def test_a_fence_that_was_set_back_holds_nobody_up_for_ever(run_process: Any, ex
 
 FUZZED_WORDS = """
 import random
-from contract import liar
+from contract.process import liar
 rng = random.Random(seed)
 memory_bytes = api.get("orGetDeviceProperties", 0).totalGlobalMem
 failures = 0
@@ -440,7 +441,7 @@ def test_an_executor_can_write_to_its_own_part_of_the_board_and_to_pinned_memory
 ) -> None:
     run_process(
         f"""
-        from contract import wire
+        from contract.process import wire
         def writable(device, name):
             found = []
             for line in open(f"/proc/{{executors()[device]}}/maps"):

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from .conftest import PRELUDE, PROCESSES, CompileFunction, StartFunction, block
-from .harness import wait_until
-from .processes import PYTHON, executors, is_alive, shared_memory
+from ..conftest import PRELUDE, CompileFunction, block
+from ..harness import wait_until
+from ..processes import PYTHON, executors, is_alive, shared_memory
+from .conftest import PROCESSES, StartFunction
 
 # --------------------------------------------------------------------------------------------------------------- start
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from ..conftest import HERE, block
+from ..harness import wait_until
+from ..processes import LOST
 from . import wire
-from .conftest import HERE, HostFunction, block
-from .harness import wait_until
-from .processes import LOST
+from .conftest import HostFunction
 
 
 def stream_frame(stream: int = 0) -> bytes:
@@ -134,7 +135,7 @@ def fake(tmp_path: Path) -> Callable[[str], str]:
     def fake(code: str) -> str:
         program = tmp_path / "fake"
         start = f"#!{sys.executable}\nimport sys, time, os\nsys.path.insert(0, {str(HERE.parent)!r})\n"
-        program.write_text(start + "from contract import wire\nit = wire.FakeExecutor()\n" + block(code))
+        program.write_text(start + "from contract.process import wire\nit = wire.FakeExecutor()\n" + block(code))
         program.chmod(0o755)
         return f"executor={program}"
 

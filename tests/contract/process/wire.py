@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-_PYTHON = Path(__file__).resolve().parents[2] / "openreg" / "driver" / "process" / "python"
+_PYTHON = Path(__file__).resolve().parents[3] / "openreg" / "driver" / "process" / "python"
 sys.path.append(str(_PYTHON))
 _definitions = importlib.import_module("wire")
 sys.path.remove(str(_PYTHON))
