@@ -1,10 +1,12 @@
-// Python ↔ memory shared between processes.
+// Python ↔ memory and events shared between processes.
 #include "module.h"
 
 #include "device/device.h"
+#include "storage/shared_event.h"
 #include "storage/sharing.h"
 
 #include <torch/csrc/DynamicTypes.h>
+#include <torch/csrc/Event.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Storage.h>
 
@@ -18,6 +20,13 @@ c10::Storage storageOf(const pybind11::object& storage) {
       THPStorage_Check(storage.ptr()), "share: argument 'storage' is a ",
       std::string(pybind11::str(pybind11::type::of(storage).attr("__name__"))), "; expected an UntypedStorage");
   return THPStorage_Unpack(storage.ptr());
+}
+
+c10::Event& eventOf(const pybind11::object& event) {
+  TORCH_CHECK_TYPE(
+      THPEvent_Check(event.ptr()), "share: argument 'event' is a ",
+      std::string(pybind11::str(pybind11::type::of(event).attr("__name__"))), "; expected a torch.Event");
+  return reinterpret_cast<THPEvent*>(event.ptr())->event;
 }
 
 const Binding sharing([](pybind11::module_& module) {
@@ -41,6 +50,21 @@ const Binding sharing([](pybind11::module_& module) {
             torch::createPyObject(openStorage({handle, offset}, size, where, done)));
       }),
       py::arg("handle"), py::arg("offset"), py::arg("size"), py::arg("device"), py::arg("done"));
+  module.def(
+      "_make_shared_event", torch::wrap_pybind_function([](const py::object& event, c10::DeviceIndex device) {
+        makeShared(eventOf(event), device);
+      }),
+      py::arg("event"), py::arg("device"));
+  module.def(
+      "_shared_event_handle",
+      torch::wrap_pybind_function([](const py::object& event) { return py::bytes(sharedHandle(eventOf(event))); }),
+      py::arg("event"));
+  module.def(
+      "_open_shared_event",
+      torch::wrap_pybind_function([](const py::object& event, c10::DeviceIndex device, const py::bytes& handle) {
+        openShared(eventOf(event), device, handle);
+      }),
+      py::arg("event"), py::arg("device"), py::arg("handle"));
 });
 
 } // namespace

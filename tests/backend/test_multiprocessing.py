@@ -374,3 +374,151 @@ def test_a_producer_and_a_consumer_share_buffers() -> None:
     if os.environ.get("OPENREG_RECORD"):
         record.write_text(printed)
     assert printed == record.read_text()
+
+
+# -------------------------------------------------------------------------------------------------------------- events
+
+
+def shared_event(device: str = "openreg") -> torch.Event:
+    return torch.openreg.Event(device, interprocess=True)
+
+
+def test_streams_of_two_processes_wait_for_each_other_and_no_host_does(
+    other: Other, device: str, gate: GateFunction
+) -> None:
+    x = torch.zeros(5, device=device)
+    there, back = shared_event(device), shared_event(device)
+    other.does("x = sent[0]", x)
+    writing, reading = (torch.openreg.Stream(device) for _ in range(2))
+    closed = gate(writing)
+    with torch.openreg.stream(writing):
+        x.fill_(5)
+    there.record(writing)
+    done = other.does(
+        """
+        there, back = sent
+        stream = torch.openreg.Stream(x.device)
+        stream.wait_event(there)
+        with torch.openreg.stream(stream):
+            x.add_(1)
+        back.record(stream)
+        out = there.query(), back.query(), stream.query()
+        """,
+        there,
+        back,
+    )
+    assert done == (False, False, False)
+    back.wait(reading)
+    with torch.openreg.stream(reading):
+        x.mul_(10)
+    assert not reading.query() and not back.query()
+    closed.open()
+    reading.synchronize()
+    assert back.query() and there.query()
+    assert torch.equal(x.cpu(), torch.full((5,), 60.0))
+
+
+def test_whoever_records_last_is_waited_for(other: Other, gate: GateFunction) -> None:
+    event, before = shared_event(), shared_event()
+    event.record()
+    event.synchronize()
+    stream = torch.openreg.Stream()
+    closed = gate(stream)
+    before.record(stream)
+    other.does("event, before = sent; s = torch.openreg.Stream(); s.wait_event(before); event.record(s)", event, before)
+    assert not event.query()
+    waiting = Call(event.synchronize)
+    assert waiting.blocks()
+    closed.open()
+    waiting.result()
+    assert event.query()
+
+
+def test_an_event_that_was_never_recorded_is_complete_on_both_sides(other: Other) -> None:
+    event = shared_event()
+    assert event.query()
+    event.synchronize()
+    assert other.does("event = sent[0]; event.synchronize(); event.wait(); out = event.query()", event)
+
+
+def test_an_event_is_of_its_device_and_leaves_the_current_one(other: Other) -> None:
+    event = shared_event("openreg:1")
+    assert str(event.device) == "openreg:1" and torch.openreg.current_device() == 0
+    event.record(torch.openreg.default_stream(1))
+    with pytest.raises(RuntimeError, match="event of openreg:1 cannot be recorded on openreg:0"):
+        event.record(torch.openreg.default_stream(0))
+    got = other.does("event = sent[0]; out = str(event.device), torch.openreg.current_device()", event)
+    assert got == ("openreg:1", 0)
+    handle = event.ipc_handle()
+    got = other.does("out = str(torch.openreg.Event.from_ipc_handle('openreg:0', sent[0]).device)", handle)
+    assert got == "openreg:0"
+
+
+def test_an_event_of_one_process_has_no_handle(other: Other) -> None:
+    shared = shared_event()
+    event = torch.openreg.Event()
+    with pytest.raises(ValueError, match="made without interprocess=True; expected one made with it"):
+        event.ipc_handle()
+    event.record()
+    with pytest.raises(RuntimeError, match="was created without orEventInterprocess"):
+        event.ipc_handle()
+    assert len(shared.ipc_handle()) == 64
+    with pytest.raises(ValueError, match="both 'enable_timing' and 'interprocess' are True; expected one of them"):
+        torch.openreg.Event(enable_timing=True, interprocess=True)
+    assert "share: argument 'event' is a int; expected a torch.Event" in other.does(
+        """
+        from torch_openreg import _C
+        try:
+            _C._shared_event_handle(3)
+        except TypeError as error:
+            out = str(error)
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("device", "handle", "error", "text"),
+    [
+        (None, b"short", ValueError, "argument 'handle' has 5 bytes; expected the 64 of ipc_handle()"),
+        (None, bytes(64), RuntimeError, "orIpcOpenEventHandle: argument 'handle'"),
+        ("openreg:7", bytes(64), ValueError, "from_ipc_handle: argument 'device' has index 7; there are 2"),
+        ("cpu", bytes(64), ValueError, "from_ipc_handle: argument 'device'"),
+    ],
+)
+def test_what_is_no_handle_is_refused_and_later_events_are_their_own(
+    device: str | None, handle: bytes, error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error) as said:
+        torch.openreg.Event.from_ipc_handle(device, handle)
+    assert text in str(said.value)
+    event = torch.openreg.Event()
+    event.record()
+    with pytest.raises(RuntimeError, match="was created without orEventInterprocess"):
+        event.ipc_handle()
+
+
+def test_an_event_that_its_process_has_dropped_cannot_be_opened(other: Other) -> None:
+    event = shared_event()
+    handle = event.ipc_handle()
+    del event
+    said = other.does(
+        """
+        try:
+            torch.openreg.Event.from_ipc_handle(None, sent[0])
+        except RuntimeError as error:
+            out = str(error)
+        """,
+        handle,
+    )
+    assert "orIpcOpenEventHandle: argument 'handle'" in said
+
+
+def test_events_that_are_shared_and_dropped_leave_nothing(other: Other) -> None:
+    other.does("torch.openreg.synchronize()")
+    torch.openreg.synchronize()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(50):
+        event = shared_event()
+        other.does("event = sent[0]; event.record(); del event", event)
+        del event
+    assert len(os.listdir("/proc/self/fd")) <= before + 2

@@ -1,4 +1,4 @@
-"""Allocator, copies and generator under the sanitizers: threads that share them, without Python."""
+"""Allocator, copies, generator and profiler under the sanitizers: threads that share them, without Python."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def test_the_allocator_holds_under_the_sanitizer(sanitizer: str, memory: str) ->
 @pytest.mark.sanitizer
 @pytest.mark.timeout(900)
 @SANITIZERS
-def test_copies_and_generators_hold_under_the_sanitizer(sanitizer: str) -> None:
+def test_copies_generators_and_a_profiler_hold_under_the_sanitizer(sanitizer: str) -> None:
     counts = counts_of("tensor_stress", sanitizer, "2GiB")
     assert all(count > 0 for count in counts.values()), counts

@@ -21,6 +21,9 @@ sys.path[:0] = [str(ROOT / "backend"), str(ROOT / "tools")]
 import driver as driver_project  # noqa: E402
 import names  # noqa: E402
 
+# One project is built for many of them, by whichever comes first.
+pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("driver project")]
+
 
 def make(out: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
     """What the generator says."""
@@ -62,7 +65,6 @@ def test_the_skeleton_says_what_is_to_be_written_and_a_driver_serves_pytorch(pro
     assert call(sys.executable, "-c", program, OPENREG_DRIVER=str(library)) == "tensor([2., 2.], device='openreg:0')\n"
 
 
-@pytest.mark.timeout(600)
 def test_the_worked_example_fails_no_test_of_the_contract_and_reaches_its_level(project: Path) -> None:
     shutil.copy(VENDOR / "driver.cpp", project)
     contract: Any = load_module(ROOT / "tools" / "contract.py")

@@ -25,6 +25,9 @@ import generate  # noqa: E402
 import names  # noqa: E402
 import skeleton  # noqa: E402
 
+# One project is built for many of them, by whichever comes first.
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("generated")]
+
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """What the generator says to this command line."""
@@ -341,7 +344,6 @@ print(torch.acme.device_count(), torch.empty(0, device="acme").device)
 """
 
 
-@pytest.mark.timeout(900)
 def test_the_skeleton_says_what_is_to_be_written_first(acme: Any, tmp_path: Path) -> None:
     _, site, *_ = acme
     program = "import torch, torch_acme; print(torch.device('acme')); torch.ones(2, device='acme')"
@@ -389,7 +391,6 @@ def own_tests(project: Path, *options: str, site: Path | None = None) -> tuple[i
     return done.returncode, re.sub(r" in [\d.]+s( \(.*\))?\n$", "\n", done.stdout)
 
 
-@pytest.mark.timeout(600)
 def test_a_new_projects_tests_say_what_is_to_be_written_first(tmp_path: Path) -> None:
     project = tmp_path / "acme"
     assert command("acme", "--step", "04", "--out", project).returncode == 0
@@ -403,7 +404,6 @@ def test_a_new_projects_tests_say_what_is_to_be_written_first(tmp_path: Path) ->
     assert "TODO: GetDeviceCount, in driver/acme/driver.cpp" in said
 
 
-@pytest.mark.timeout(900)
 def test_on_the_vendors_chip_a_test_passes_or_says_what_the_chip_has_not(acme: Any, tmp_path: Path) -> None:
     project, _, site, _ = acme
     shutil.copytree(project, tmp_path / "acme", ignore=shutil.ignore_patterns("build"))
@@ -425,7 +425,6 @@ def test_on_the_vendors_chip_a_test_passes_or_says_what_the_chip_has_not(acme: A
     assert passed > 250
 
 
-@pytest.mark.timeout(600)
 def test_a_test_fails_for_want_of_what_the_chip_is_said_to_have(acme: Any, tmp_path: Path) -> None:
     project, *_ = acme
     copy = tmp_path / "acme"
@@ -441,7 +440,6 @@ def test_a_test_fails_for_want_of_what_the_chip_is_said_to_have(acme: Any, tmp_p
         assert status == 1 and why in said, said
 
 
-@pytest.mark.timeout(900)
 def test_with_the_simulator_the_contracts_tests_of_a_project_pass(tmp_path: Path) -> None:
     project = tmp_path / "acme"
     assert command("acme", "--step", "04", "--sim", "--out", project).returncode == 0
@@ -495,7 +493,6 @@ EDITS = {
 }
 
 
-@pytest.mark.timeout(1800)
 def test_climbing_from_step_04_to_10_is_a_merge_that_keeps_the_readers_edits(acme: Any, tmp_path: Path) -> None:
     project, *_, build = acme
     for path, (where, text) in EDITS.items():

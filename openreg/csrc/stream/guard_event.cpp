@@ -1,5 +1,8 @@
 // Events, as the guard offers them to PyTorch: the autograd engine orders the streams of two devices with them.
 #include "device/guard.h"
+// LITERALINCLUDE START: INCLUDE SHARED EVENT
+#include "storage/shared_event.h"
+// LITERALINCLUDE END: INCLUDE SHARED EVENT
 #include "stream/event.h"
 #include "stream/handle.h"
 
@@ -12,6 +15,12 @@ void Guard::record(void** event, const c10::Stream& stream, c10::DeviceIndex dev
   TORCH_CHECK(
       device == -1 || device == stream.device_index(), "record: event of openreg:", static_cast<int>(device),
       " cannot be recorded on ", stream.device());
+  // LITERALINCLUDE START: TAKE EVENT
+  if (const auto shared = takeGiven(); shared != nullptr) {
+    *event = shared; // an event of two processes, which is being made or opened
+    return;
+  }
+  // LITERALINCLUDE END: TAKE EVENT
   if (*event == nullptr) {
     const bool timed = flag == c10::EventFlag::BACKEND_DEFAULT; // torch.Event(enable_timing=True)
     *event = createEvent(stream.device_index(), timed ? orEventDefault : orEventDisableTiming);

@@ -21,6 +21,7 @@ from torch.multiprocessing import reductions
 from torch_openreg import _C
 
 from .device import _lazy_init
+from .stream import Event
 
 __all__ = ["ipc_collect"]
 
@@ -117,5 +118,11 @@ def _empty_storage(device: int) -> torch.UntypedStorage:
     return torch.UntypedStorage(0, device=torch.device("openreg", device))
 
 
+def _reduce_event(event: Event) -> tuple[Callable[..., object], tuple]:
+    """What is pickled of an event. Its sender keeps it until the receiver has it."""
+    return Event.from_ipc_handle, (event.device, event.ipc_handle())
+
+
 reduction.ForkingPickler.register(torch.UntypedStorage, _reduce_storage)
+reduction.ForkingPickler.register(Event, _reduce_event)
 # LITERALINCLUDE END: REDUCE STORAGE

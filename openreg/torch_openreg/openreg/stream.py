@@ -87,7 +87,11 @@ class Event(torch.Event):
         device: Ignored but for its type, which must be openreg.
         enable_timing: Whether it has a time stamp, which :meth:`elapsed_time` needs.
         blocking: Ignored, as by :class:`torch.Event`.
-        interprocess: Likewise.
+        interprocess: Whether another process can open it; then it has no time stamp. Ignored by a backend that shares
+            nothing between processes.
+
+    Raises:
+        ValueError: If there is no such device, or both ``enable_timing`` and ``interprocess`` are asked for.
     """
 
     def __new__(
@@ -100,8 +104,43 @@ class Event(torch.Event):
     ) -> Event:
         """Makes an event; the driver's comes with the first record."""
         place = torch.device("openreg", _device_index(device, "Event"))
-        return super().__new__(cls, place, enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+        event = super().__new__(cls, place, enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+        # LITERALINCLUDE START: EVENT OF TWO PROCESSES
+        if interprocess:
+            if enable_timing:
+                raise ValueError("Event: both 'enable_timing' and 'interprocess' are True; expected one of them")
+            _C._make_shared_event(event, place.index)
+        # LITERALINCLUDE END: EVENT OF TWO PROCESSES
+        return event
 
+    # LITERALINCLUDE START: EVENT HANDLE
+    def ipc_handle(self) -> bytes:
+        """Names this event to other processes of the same user. Valid as long as this process has the event.
+
+        Raises:
+            ValueError: If it was made without ``interprocess``.
+            NotImplementedError: If the driver cannot share events.
+        """
+        return _C._shared_event_handle(self)
+
+    @classmethod
+    def from_ipc_handle(cls, device: torch.device | str | int | None, handle: bytes) -> Event:
+        """The event that another process has named. Either process records it, and waits for the other's record.
+
+        Args:
+            device: The device on which this process records it; the current one if None.
+            handle: What :meth:`ipc_handle` has returned there.
+
+        Raises:
+            ValueError: If there is no such device, or the handle has another number of bytes.
+            RuntimeError: If the event is gone, or the handle was made up.
+        """
+        place = torch.device("openreg", _device_index(device, "from_ipc_handle"))
+        event = super().__new__(cls, place)
+        _C._open_shared_event(event, place.index, handle)
+        return event
+
+    # LITERALINCLUDE END: EVENT HANDLE
     def elapsed_time(self, end_event: torch.Event) -> float:
         """Milliseconds from this event to another. Both must be complete; the host doesn't wait.
 

@@ -1,10 +1,13 @@
-// Many threads copy tensors in all directions and layouts, and draw from the same generators. Run it under a sanitizer.
+// Many threads copy tensors in all directions and layouts, and draw from the same generators, while a profiler comes
+// and goes. Run it under a sanitizer.
 //     tensor_stress SECONDS SEED
 // Each thread has tensors of its own; what they share is what the backend shares: streams, caches, pools, generators.
 #include "players.h"
 
 #include "device/device.h"
 #include "memory/caching_allocator.h"
+#include "profiler/kineto.h"
+#include "profiler/recorder.h"
 #include "random/generator.h"
 #include "stream/current_stream.h"
 
@@ -20,6 +23,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,7 +38,8 @@ constexpr unsigned kThreads = 4;
 
 std::mutex drawnMutex;
 std::vector<std::pair<uint64_t, uint64_t>> drawn[kDevices]; // first block and number of blocks, of all threads
-std::atomic<long> copied{0}, crossed{0}, cast{0}, queued{0}, filled{0}, reserved{0};
+std::atomic<long> copied{0}, crossed{0}, cast{0}, queued{0}, filled{0}, reserved{0}, recorded{0}, named{0};
+std::atomic<int32_t> threads[kThreads]; // the system's number of each player's
 
 void check(bool holds, const char* what) {
   if (!holds) {
@@ -46,10 +51,12 @@ void check(bool holds, const char* what) {
 /// One thread at work.
 class Player {
  public:
-  explicit Player(unsigned seed) : draw_(seed), value_(seed) {}
+  explicit Player(unsigned seed) : draw_(seed), value_(seed), index_(seed % kThreads) {}
 
   void run(std::chrono::steady_clock::time_point end) {
+    threads[index_] = libkineto::systemThreadId();
     while (std::chrono::steady_clock::now() < end) {
+      const Operator here(++operators_ * kThreads + index_);
       const auto device = static_cast<c10::DeviceIndex>(below(kDevices));
       const c10::DeviceGuard guard({kDeviceType, device});
       openreg::exchangeCurrentStream(streams[device][below(kStreams)]);
@@ -59,6 +66,20 @@ class Player {
   }
 
  private:
+  /// What the profiler knows of what this thread does.
+  struct Operator {
+    explicit Operator(uint64_t number) {
+      openreg::Recorder::pushAnnotation(number);
+      openreg::Recorder::pushOp(number);
+    }
+    ~Operator() {
+      openreg::Recorder::popOp();
+      openreg::Recorder::popAnnotation();
+    }
+    Operator(const Operator&) = delete;
+    Operator& operator=(const Operator&) = delete;
+  };
+
   size_t below(size_t end) { return draw_() % end; }
 
   /// A tensor of the host with numbers that no other has, in one of several layouts and types.
@@ -120,14 +141,37 @@ class Player {
 
   std::mt19937 draw_;
   unsigned value_;
+  const unsigned index_;
+  uint64_t operators_ = 0;
 };
+
+/// Records what the players do, again and again. A call belongs to the operator that its thread was in.
+void profile(std::chrono::steady_clock::time_point end) {
+  while (std::chrono::steady_clock::now() < end) {
+    openreg::Recorder recorder;
+    recorder.start();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    recorder.stop();
+    check(recorder.errors().empty(), "a recording has failed");
+    for (const auto& it : recorder.recorded()) {
+      ++recorded;
+      if (it.op != 0) {
+        ++named;
+        check(it.thread == threads[it.op % kThreads], "a call belongs to the operator of another thread");
+        check(it.annotation != nullptr && it.annotation->number == it.op, "a call has another call's annotation");
+      }
+    }
+  }
+}
 
 } // namespace
 
 int main(int, char** argv) {
   c10::register_privateuse1_backend("openreg"); // else PyTorch looks for pinned memory elsewhere
   at::set_num_threads(1);                       // the CPU's own threads are not built with the sanitizer
+  std::thread profiler(profile, std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(argv[1])));
   stress::play<Player>(kThreads, argv);
+  profiler.join();
   for (auto& ranges : drawn) {
     std::ranges::sort(ranges);
     for (size_t i = 1; i < ranges.size(); ++i) {
@@ -136,6 +180,6 @@ int main(int, char** argv) {
   }
   openreg::emptyCache();
   std::printf(
-      "ok copied=%ld crossed=%ld cast=%ld queued=%ld filled=%ld reserved=%ld\n", copied.load(), crossed.load(),
-      cast.load(), queued.load(), filled.load(), reserved.load());
+      "ok copied=%ld crossed=%ld cast=%ld queued=%ld filled=%ld reserved=%ld recorded=%ld named=%ld\n", copied.load(),
+      crossed.load(), cast.load(), queued.load(), filled.load(), reserved.load(), recorded.load(), named.load());
 }
