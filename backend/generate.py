@@ -30,8 +30,7 @@ TEMPLATE = ROOT / "backend" / "template"
 sys.path[:0] = [str(ROOT / "steps"), str(ROOT / "tools")]
 
 from assemble import Ladder, StepError  # noqa: E402
-from contract import GROUPS  # noqa: E402
-from levels import LEVELS, Level  # noqa: E402
+from levels import GROUPS, LEVELS, Level  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#include [<"]([^>"]+)[>"]', re.MULTILINE)
 DRIVER = "openreg/driver"
@@ -209,6 +208,10 @@ def settings(name: str, step: str, *, sim: bool, vendor: Vendor | None) -> str:
     return f"# How this project was generated. The next step is generated likewise.\n{lines}\n"
 
 
+# PyTorch loads the package of this repository by itself where that is installed, and has room for one such device.
+ALONE = "TORCH_DEVICE_BACKEND_AUTOLOAD=0"
+
+
 def write(out: Path, files: Tree, message: str) -> None:
     """Writes a new project, and makes a repository of it, unless it is in one or there is no git."""
     for path, text in files.items():
@@ -217,7 +220,7 @@ def write(out: Path, files: Tree, message: str) -> None:
     if shutil.which("git") and not branch.is_in_a_repository(out):
         branch.begin(out, files, message)
     print(f"{message}, is in {out}")
-    print(f"next: cd {out} && pip install --no-build-isolation -e . && python demo.py")
+    print(f"next: cd {out} && pip install --no-build-isolation -e . && {ALONE} python demo.py")
 
 
 def climb(out: Path, files: Tree, message: str) -> None:

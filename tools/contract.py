@@ -14,15 +14,16 @@ missing is no failure, and what needs a second device or the simulator's control
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import toy_driver
-from levels import FOR_TWO_DEVICES, LEVELS, Level
+from levels import FOR_TWO_DEVICES, GROUPS, LEVELS, Level
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests" / "contract"
@@ -32,10 +33,6 @@ TABLE = ROOT / "tests" / "recorded" / "contract_table.md"
 TABLE_OF_LEVELS = ROOT / "tests" / "recorded" / "contract_levels.md"
 ORDER = ["sim", "process", "process-python", "toy", "fake"]
 
-# Groups that are about the driver under test. The others test the header, the choice of a driver, or one of our own.
-GROUPS = ["device", "memory", "copy", "kernel", "stream", "event", "errors", "async_errors", "launch_blocking"]
-GROUPS += ["ipc", "arguments", "fork", "exit", "resources", "activity", "simulator"]
-
 NO_SECOND = "there is no device 1"  # what tests say that need one
 
 
@@ -44,8 +41,9 @@ class Result(NamedTuple):
 
     name: str
     groups: dict[str, Counter[str]]
-    entries: dict[str, Counter[str]]  # of the tests that show an entry at work
+    entries: defaultdict[str, Counter[str]]  # of the tests that show an entry at work
     failures: dict[str, str]  # by test, the reason
+    lacks: set[str]  # the entries that tests have missed
     has_two_devices: bool
 
     def recorded(self) -> dict[str, Any]:
@@ -66,7 +64,7 @@ def run(driver: str, extra: list[str]) -> Result:
     name = Path(driver).name if "/" in driver else driver
     driver = str(toy_driver.build()) if driver == "toy" else driver
     groups = {group: Counter[str]() for group in GROUPS}
-    entries: dict[str, Counter[str]] = {}
+    entries = defaultdict[str, Counter[str]](Counter)
     failures = {}
     reasons = set()
     with tempfile.TemporaryDirectory() as folder:
@@ -90,10 +88,11 @@ def run(driver: str, extra: list[str]) -> Result:
             groups[test["group"]][outcome] += 1
             reasons.add(test["why"].removeprefix("Skipped: "))
             for entry in test["entries"]:
-                entries.setdefault(entry, Counter())[outcome] += 1
+                entries[entry][outcome] += 1
             if outcome == "fail":
                 failures[test["test"]] = test["why"]
-    return Result(name, groups, entries, failures, NO_SECOND not in reasons)
+    lacks = {entry for reason in reasons for entry in re.findall(r"not implemented: (or\w+)", reason)}
+    return Result(name, groups, entries, failures, lacks, NO_SECOND not in reasons)
 
 
 def cell(counts: Counter[str]) -> str:
@@ -102,15 +101,14 @@ def cell(counts: Counter[str]) -> str:
 
 
 def level_of(result: Result) -> Level | None:
-    """The highest level that a driver serves with all below it: each entry has been seen at work, and none fails.
+    """The highest level that a driver serves with all below it: no test has missed one of its entries, and none fails.
 
-    A test that lacks something else, such as a gate, says nothing about the entry.
+    An entry that no test could see at work for want of something else, such as a kernel, counts as there.
     """
     reached = None
     for level in LEVELS:
         needed = [it for it in level.entries.split() if result.has_two_devices or it not in FOR_TWO_DEVICES]
-        seen = [result.entries.get(f"or{entry}", Counter()) for entry in needed]
-        if not all(counts["pass"] and not counts["fail"] for counts in seen):
+        if any(f"or{it}" in result.lacks or result.entries[f"or{it}"]["fail"] for it in needed):
             break
         reached = level
     return reached

@@ -1,10 +1,13 @@
-"""The levels of a driver: which part of the guide runs on it once it has which entries of the contract."""
+"""The levels of a driver, which say what runs on it once it has which entries, and the groups of its tests."""
 
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 SOURCE = Path(__file__).resolve().parent.parent / "openreg" / "csrc" / "device" / "level.cpp"
+# Of the contract's tests, those about the driver under test. The others are about the header, or a driver of our own.
+GROUPS = ["device", "memory", "copy", "kernel", "stream", "event", "errors", "async_errors", "launch_blocking"]
+GROUPS += ["ipc", "arguments", "fork", "exit", "resources", "activity", "simulator"]
 # Of these a driver with one device has no need.
 FOR_TWO_DEVICES = ("MemcpyPeerAsync",)
 

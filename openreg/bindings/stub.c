@@ -1,5 +1,5 @@
 // The extension module. Its only work is to exist under the name Python looks for: everything is in
-// libtorch_bindings.so, a library that other C++ code can link against too. It is not linked to this file: loading it
+// libtorch_openreg_bindings.so, a library that other C++ code can link against too. It is not linked to this file: loading it
 // runs its static initialisers, so PyTorch's version has to be compared before that.
 #include <Python.h>
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ PyMODINIT_FUNC PyInit__C(void) {
     return NULL;
   }
   // Found beside this file, in lib, and never closed: PyTorch keeps pointers into it.
-  void* library = dlopen("libtorch_bindings.so", RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen("libtorch_openreg_bindings.so", RTLD_NOW | RTLD_LOCAL);
   PyObject* (*initOpenRegModule)(void) = NULL;
   if (library != NULL) {
     *(void**)&initOpenRegModule = dlsym(library, "initOpenRegModule");

@@ -1,4 +1,4 @@
-"""What libtorch_bindings.so exports. Private: use torch.openreg."""
+"""What libtorch_openreg_bindings.so exports. Private: use torch.openreg."""
 
 # LITERALINCLUDE START: STUBS STREAM
 import torch

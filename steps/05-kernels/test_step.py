@@ -21,6 +21,7 @@ def nothing_on_the_cpu() -> None:
     torch.openreg.reset_fallbacks()
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_arithmetic_of_mixed_types_and_strides_equals_the_cpus(device: str, dtype: torch.dtype) -> None:
@@ -43,6 +44,7 @@ def test_out_takes_its_own_layout_and_type(device: str) -> None:
     torch.testing.assert_close(out.cpu(), (a @ b).t())
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("device", DEVICES)
 def test_an_mlp_trains_without_the_cpu_and_learns_what_the_cpu_learns(device: str) -> None:
     def losses(place: str) -> list[float]:

@@ -188,10 +188,12 @@ def run(code: str, **env: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.kernels
 def test_an_asynchronous_error_arrives_late_and_stays() -> None:
     assert run(LATE) == ["no error", "orStreamSynchronize", "orStreamSynchronize", "orMemcpyAsync"]
 
 
+@pytest.mark.kernels
 def test_with_launch_blocking_it_arrives_at_the_call() -> None:
     said = run(LATE, OPENREG_LAUNCH_BLOCKING="1")
     assert said == ["orLaunchKernel", "orStreamSynchronize", "orStreamSynchronize", "orMemcpyAsync"]

@@ -25,6 +25,7 @@ FILLS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("fill", FILLS.values(), ids=FILLS)
 def test_the_same_seed_gives_the_same_numbers_on_every_device_and_in_all_strides(
     fill: Callable[[torch.Tensor], torch.Tensor],
@@ -39,6 +40,7 @@ def test_the_same_seed_gives_the_same_numbers_on_every_device_and_in_all_strides
     assert all(torch.equal(draw, draws[0]) for draw in draws)
 
 
+@pytest.mark.kernels
 def test_the_first_numbers_of_seed_0_are_the_published_ones() -> None:
     generator = torch.Generator("openreg:1").manual_seed(0)
     x = torch.empty(2, dtype=torch.int64, device="openreg:1").random_(-(2**63), None, generator=generator)
@@ -70,6 +72,7 @@ def test_numbers_have_their_distribution(device: str) -> None:
     assert sorted(torch.randperm(99, device=device, generator=generator).tolist()) == list(range(99))
 
 
+@pytest.mark.kernels
 def test_a_call_takes_its_part_of_the_sequence() -> None:
     generator = torch.Generator("openreg").manual_seed(5)
     parts = [torch.rand(4 * blocks, device="openreg", generator=generator).cpu() for blocks in (1, 2, 3)]
@@ -78,6 +81,7 @@ def test_a_call_takes_its_part_of_the_sequence() -> None:
     assert torch.equal(torch.cat(parts), whole)
 
 
+@pytest.mark.kernels
 def test_states_come_back() -> None:
     torch.manual_seed(6)
     states = torch.openreg.get_rng_state_all()

@@ -19,6 +19,7 @@ def nothing_on_the_cpu() -> None:
     torch.openreg.reset_fallbacks()
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["sin", "erf", "exp", "sqrt", "floor", "sigmoid", "logical_not", "sign", "reciprocal"])
 def test_functions_equal_the_cpus(device: str, name: str) -> None:
@@ -29,6 +30,7 @@ def test_functions_equal_the_cpus(device: str, name: str) -> None:
     assert torch.openreg.fallbacks() == {}
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_reductions_and_scans_go_along_any_dimension(device: str, dim: int) -> None:
@@ -44,6 +46,7 @@ def test_what_networks_are_made_of_is_native() -> None:
         assert coverage[f"aten::{name}"] == "native"
 
 
+@pytest.mark.kernels
 def test_dividing_by_zero_is_an_error_at_the_next_wait() -> None:
     code = """
 import os, torch, torch_openreg
@@ -58,6 +61,7 @@ os._exit(0)
     assert "ZeroDivisionError" in done.stdout
 
 
+@pytest.mark.kernels
 def test_the_exercise_runs() -> None:
     done = subprocess.run(
         [sys.executable, str(HERE / "exercise.py")], capture_output=True, text=True, timeout=120, check=False

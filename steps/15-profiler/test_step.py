@@ -16,6 +16,7 @@ DEVICES = ["openreg:0", "openreg:1"]
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("device", DEVICES)
 def test_work_stands_on_the_stream_that_ran_it(device: str) -> None:
     x, side = torch.ones(4, device=device), torch.Stream(device)
@@ -32,6 +33,7 @@ def test_work_stands_on_the_stream_that_ran_it(device: str) -> None:
     assert all(it.time_range.end >= it.time_range.start for it in work)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("device", DEVICES)
 def test_an_operator_has_the_time_of_its_kernels(device: str) -> None:
     x = torch.ones(64, 64, device=device)

@@ -127,7 +127,7 @@ def test_processes_of_torchrun_have_the_device_from_pytorch_alone(site: Path, tm
 # ---------------------------------------------------------------------------------------------- a broken installation
 
 BROKEN = {
-    "a library is missing": "raise ImportError('libtorch_bindings.so: cannot open shared object file')",
+    "a library is missing": "raise ImportError('libtorch_openreg_bindings.so: cannot open shared object file')",
     "a sentence of Python is wrong": "def",
     "it fails": "{}['no such key']",
 }
@@ -181,7 +181,7 @@ def test_a_library_that_is_missing_is_the_reason_at_the_first_use(site: Path) ->
     done = run(site, "import torch; torch.ones(2, device='openreg')")
     said = (
         "the device 'openreg' cannot be used: "
-        "libtorch_bindings.so: cannot open shared object file: No such file or directory"
+        "libtorch_openreg_bindings.so: cannot open shared object file: No such file or directory"
     )
     assert f"RuntimeWarning: {said}\n" in done.stderr
     assert last(done) == f"RuntimeError: {said}"

@@ -201,6 +201,11 @@ print(ask(PROBES["autocast"], backend))
     assert "Word.WORKS" in said and "sums are in half precision, too" in said
 
 
+def test_kernels_that_the_driver_lacks_are_missing(program: ProgramFunction) -> None:
+    said = program(LOADED + 'print(ask(PROBES["native kernels"], backend))', OPENREG_SIM="kernels=0")
+    assert "Word.MISSING" in said and "the driver lacks the kernel, and the CPU computes: aten::mm" in said
+
+
 def test_a_probe_leaves_nothing_to_the_next_one(program: ProgramFunction) -> None:
     code = """
 @Section("test", needs=()).probe("first", write="")

@@ -144,7 +144,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if needed and not session.config.option.collectonly and not os.environ.get("OPENREG_LIBRARY"):
         # This interpreter has OpenBLAS; CMake would take the first of the PATH.
         python = f"-DPython_EXECUTABLE={sys.executable}"
-        cmake_build(header.ROOT / "openreg" / "driver", BUILD, "-DCMAKE_BUILD_TYPE=Release", python)
+        try:
+            cmake_build(header.ROOT / "openreg" / "driver", BUILD, "-DCMAKE_BUILD_TYPE=Release", python)
+        except AssertionError as error:
+            pytest.exit(f"the driver can't be built: {error}", returncode=1)
 
 
 @pytest.fixture(scope="session")

@@ -72,8 +72,10 @@ class Call:
         self._started.wait()
 
     def blocks(self) -> bool:
-        """True if the call has not returned after a moment."""
+        """True if the call has not returned after a moment. What it has raised by then is raised here."""
         self._thread.join(WATCH)
+        if self._error is not None:
+            raise self._error
         return self._thread.is_alive()
 
     def result(self, timeout: float = DEADLINE) -> Any:

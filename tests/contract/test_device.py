@@ -232,10 +232,12 @@ def test_reset_waits_for_the_running_function_of_the_host_and_calls_none_after_i
     api.host_function(streams[1], lambda: calls.append("behind a gate"))
     assert entered.wait(DEADLINE)
     with api.letting_go(0):
-        reset = Call(lambda: lib.orDeviceReset(0))
-        assert reset.blocks()
-        leave.set()
-        api.ok(reset.result())
+        reset = Call(lambda: api.ok(lib.orDeviceReset(0)))
+        try:
+            assert reset.blocks()
+        finally:
+            leave.set()
+        reset.result()
     assert calls == ["in", "out"]
     gate.destroy()
     api.host_function(api.stream(), lambda: calls.append("of the next life"))

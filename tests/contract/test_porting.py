@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -237,9 +237,10 @@ def test_the_guides_table_is_made_of_what_is_recorded() -> None:
 def test_a_level_is_not_reached_while_one_of_its_entries_lacks_or_fails(toy_result: Any) -> None:
     for entry in contract.LEVELS[1].entries.split():
         seen = toy_result.entries[f"or{entry}"]
-        worse = [Counter(missing=seen.total()), seen + Counter(fail=1)]
-        for counts in worse:
-            level = contract.level_of(toy_result._replace(entries=toy_result.entries | {f"or{entry}": counts}))
+        lacks = toy_result._replace(lacks=toy_result.lacks | {f"or{entry}"})
+        fails = toy_result._replace(entries=toy_result.entries | {f"or{entry}": seen + Counter(fail=1)})
+        for worse in (lacks, fails):
+            level = contract.level_of(worse)
             assert level is not None
             assert level.name == "devices"
 
@@ -254,9 +255,8 @@ def test_on_a_driver_with_one_device_the_tests_of_two_are_not_applicable(some: S
 
 @pytest.mark.parametrize("two", [True, False])
 def test_a_driver_with_one_device_needs_no_copies_between_devices(two: bool) -> None:
-    works = {f"or{entry}": Counter({"pass": 1}) for level in contract.LEVELS for entry in level.entries.split()}
-    entries = {entry: seen for entry, seen in works.items() if entry != "orMemcpyPeerAsync"}
-    level = contract.level_of(contract.Result("it", {}, entries, {}, has_two_devices=two))
+    entries = defaultdict[str, Counter[str]](Counter)
+    level = contract.level_of(contract.Result("it", {}, entries, {}, {"orMemcpyPeerAsync"}, has_two_devices=two))
     assert level.name == ("streams and events" if two else "kernels, one by one")
 
 

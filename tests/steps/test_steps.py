@@ -55,6 +55,14 @@ def test_what_all_steps_gave_is_there_with_each_device_in_a_process(
     assert " passed" in shop.test(LAST, *range(LAST + 1))
 
 
+def test_what_is_no_matter_of_kernels_is_there_on_a_driver_that_has_none(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENREG_SIM", "kernels=0")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-m 'not kernels'")
+    assert " passed" in shop.test(LAST, *range(LAST + 1))
+
+
 @each_step
 def test_what_is_handed_out_is_what_was_built_without_markers(shop: Workshop, index: int, tmp_path: Path) -> None:
     LADDER.hand_out(index, tmp_path / "out")

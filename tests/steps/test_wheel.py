@@ -141,7 +141,7 @@ def test_it_says_what_it_needs_and_how_pytorch_finds_it(installed: Path) -> None
 
 def test_its_libraries_are_looked_for_beside_it_only(installed: Path) -> None:
     files = elf_files(installed)
-    libraries = {f"lib{name}.so" for name in ("openreg", "torch_openreg", "torch_bindings", "fallback_device")}
+    libraries = {f"lib{name}.so" for name in ("openreg", "torch_openreg", "torch_openreg_bindings", "fallback_device")}
     assert {path.name for path in files} == libraries | {"_C.abi3.so", "openreg_executor"}  # and no copy of PyTorch's
     for path in files:
         dynamic = said("readelf", "--dynamic", "--wide", path)
@@ -165,7 +165,7 @@ def test_its_libraries_export_what_others_call_and_nothing_else(installed: Path)
         names = {" ".join(line[2:]) for line in lines if line[1] in "TDBR"}  # weak ones are the compiler's
         exported[path.name] = names - {"_end", "_edata", "__bss_start"}
     assert exported["_C.abi3.so"] == {"PyInit__C"}
-    assert exported["libtorch_bindings.so"] == {"initOpenRegModule"}
+    assert exported["libtorch_openreg_bindings.so"] == {"initOpenRegModule"}
     assert {name for name in exported["libopenreg.so"] if not re.match(r"or[A-Z]", name)} == set()
     assert {name for name in exported["libtorch_openreg.so"] if not name.startswith("openreg::")} == set()
 

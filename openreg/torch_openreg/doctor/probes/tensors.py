@@ -95,9 +95,16 @@ def printing(backend: Backend) -> None:
     needs=NEEDS,
 )
 def native_kernels(backend: Backend) -> str:
-    """Asks the dispatcher who serves the operators of a training loop, and compares one with the CPU."""
+    """Asks the dispatcher who serves the operators of a training loop, and compares one with the CPU.
+
+    What is registered may still go to the CPU, where the driver lacks the kernel. A backend that counts says so.
+    """
     left, right = backend.numbers(9, 7)[1], backend.numbers(7, 5)[1]
-    backend.check(left @ right, left.cpu() @ right.cpu(), "mm")
+    count = getattr(backend.module, "fallbacks", dict)
+    before = count()
+    product = left @ right
+    served = sorted(count().keys() - before.keys())
+    backend.check(product, left.cpu() @ right.cpu(), "mm")
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     structured = {
         "add.Tensor": "add.out",
@@ -109,4 +116,6 @@ def native_kernels(backend: Backend) -> str:
     lacking = [it for it, forms in names.items() if not any(has(form, "PrivateUse1") for form in forms)]
     if lacking:
         raise Missing(f"without a kernel on the device: {', '.join(lacking)}")
+    if served:
+        raise Missing(f"registered, but the driver lacks the kernel, and the CPU computes: {', '.join(served)}")
     return ", ".join(HOT)
