@@ -298,6 +298,7 @@ class OpenReg:
         self._kernels: dict[tuple[int, str, str], Any] = {}
         self._alive: list[Any] = []
         self._subscribers: list[Any] = []
+        self._leaked: dict[int, int] = {}  # by device, what an earlier test has left and nothing could give back
 
     # -------------------------------------------------------------------------------------------------------- errors
 
@@ -614,15 +615,16 @@ class OpenReg:
 
     def clean_up(self) -> list[str]:
         """Brings everything into its first state; returns the devices whose memory was not all given back."""
+        leaks: list[str] = []
         try:
-            return self._clean_up()
+            self._clean_up(leaks)
         except NotOfThisDriver:
             self._gates, self._buffers, self._pinned, self._kernels, self._alive = [], {}, [], {}, []
             self._subscribers = []
-            self.lib.orSetDevice(0)
-            return []  # A driver that cannot even be reset: the next test takes it as it is.
+            self.lib.orSetDevice(0)  # A driver that cannot even be reset: the next test takes it as it is.
+        return leaks
 
-    def _clean_up(self) -> list[str]:
+    def _clean_up(self, leaks: list[str]) -> None:
         for subscriber in self._subscribers:  # First of all: their functions may be gone with the test.
             self.lib.orActivityUnsubscribe(subscriber)
         self._subscribers = []
@@ -636,19 +638,19 @@ class OpenReg:
         for address in self._pinned:
             self.ok(self.lib.orFreeHost(self.pointer(address)))
         self._buffers, self._pinned = {}, []
-        leaks = []
         for device in range(self.device_count):
             with suppress(NotOfThisDriver):
                 self.lib.orSimSetDelay(device, 0, 0)
             if self.get("orDeviceGetState", device) and self.lib.orDeviceSynchronize(device) == 0:
                 free, total = self.memory(device)
-                if free != total:
-                    leaks.append(f"device {device}: {total - free} bytes are still allocated")
+                before, self._leaked[device] = self._leaked.get(device, 0), total - free
+                if total - free != before:
+                    leaks.append(f"device {device}: {total - free - before} bytes are still allocated")
             self.forget(device)
+            self._leaked[device] = 0
         self._alive = []
         self.use(0)
         self.lib.orGetLastError()
-        return leaks
 
 
 # 64-bit words of a log: a counter and room for 255 numbers.

@@ -180,6 +180,20 @@ def test_free_waits_for_the_device_of_the_pointer(api: OpenReg, device: int, cur
     assert other_gate.waiting == 1
 
 
+def test_free_waits_for_a_copy_that_is_queued(api: OpenReg, lib: Any) -> None:
+    """On one device, and without a kernel."""
+    buffer, pinned = api.malloc(64), api.malloc_host(64)
+    api.write(buffer, bytes(range(64)))
+    stream = api.stream()
+    gate = api.gate(stream)
+    api.ok(lib.orMemcpyAsync(api.pointer(pinned), api.pointer(buffer), 64, lib.orMemcpyDefault, stream))
+    call = Call(lambda: api.ok(api.free(buffer)))
+    assert call.blocks()
+    gate.open()
+    call.result()
+    assert bytes(api.view(pinned, 64)) == bytes(range(64))
+
+
 def test_a_kernel_that_is_queued_may_still_use_what_is_being_freed(api: OpenReg) -> None:
     log, result = api.log(), api.malloc(8)
     stream = api.stream()
