@@ -176,7 +176,7 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
         '["what-it-runs-with"]': json.dumps([it for it in ours if not it.startswith("torch==")] if sim else []),
         "@RUNNER@": "ubuntu-24.04" if sim else "self-hosted",
         '"@ENTRIES@"': ",\n    ".join(
-            f'"{entry}"' for level in levels_of(int(number)) for entry in level.entries.split()
+            f'"{entry}"' for level in levels_of(int(number)) for entry in skeleton.entries_of(level)
         ),
         '"@GROUPS@"': ",\n    ".join(f'"test_{group}"' for group in GROUPS),
     }
