@@ -31,7 +31,7 @@ GOALS := $(or $(MAKECMDGOALS),all)
 .PHONY: $(GOALS) other-torch
 $(GOALS): other-torch ;
 other-torch: .venv/ready
-	@$(PYTHON_HERE) tools/other_torch.py $(TORCH) $(GOALS) $(foreach it,PART N OUT RED DRIVER NAME STEP SIM DEVICE ARGS VENDOR_HEADER VENDOR_LIB,$(if $($(it)),$(it)="$($(it))"))
+	@$(PYTHON_HERE) tools/other_torch.py $(TORCH) $(GOALS) $(foreach it,PART N OUT RED DRIVER NAME STEP SIM DEVICE ARGS VENDOR_HEADER VENDOR_LIB TRY,$(if $($(it)),$(it)="$($(it))"))
 else
 
 .PHONY: all
@@ -75,10 +75,10 @@ step: .venv/ready  ## N=03: show the failure, build the step, run it; RED=1 prov
 	@$(PYTHON_HERE) steps/step.py $(N) $(if $(RED),--red) $(if $(OUT),--out "$(OUT)")
 
 .PHONY: backend
-backend: .venv/ready  ## A project of your own, NAME=acme, from a step: STEP=04, OUT=dir, SIM=1, VENDOR_HEADER=, VENDOR_LIB=
+backend: .venv/ready  ## A project of your own, NAME=acme, built and tried: STEP=04, OUT=dir, SIM=1, VENDOR_HEADER=, VENDOR_LIB=, TRY=0
 	@$(if $(NAME),,echo 'make backend: what is it to be called? For example: make backend NAME=acme' >&2; exit 2)
 	@$(PYTHON_HERE) backend/generate.py $(NAME) $(if $(STEP),--step $(STEP)) $(if $(OUT),--out "$(OUT)") $(if $(SIM),--sim) \
-	  $(if $(VENDOR_HEADER),--vendor-header "$(VENDOR_HEADER)") $(if $(VENDOR_LIB),--vendor-lib "$(VENDOR_LIB)")
+	  $(if $(filter 0,$(TRY)),,--try) $(if $(VENDOR_HEADER),--vendor-header "$(VENDOR_HEADER)") $(if $(VENDOR_LIB),--vendor-lib "$(VENDOR_LIB)")
 
 .PHONY: driver
 driver: $(STAMPS)/build  ## A driver of your own, NAME=acme OUT=dir, as a library below our names: STEP=04, VENDOR_HEADER=, VENDOR_LIB=

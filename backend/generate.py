@@ -1,11 +1,12 @@
 """Makes a backend of your own from any step: a project with your name in the place of ours, and a driver to write.
 
-    python backend/generate.py acme [--step 04] [--out DIR] [--sim] [--vendor-header acme.h --vendor-lib libacme.so]
+    python backend/generate.py acme [--step 04] [--out DIR] [--sim] [--try]
+                                    [--vendor-header acme.h --vendor-lib libacme.so]
                         (make backend NAME=acme STEP=04 OUT=DIR SIM=1 VENDOR_HEADER=acme.h VENDOR_LIB=libacme.so)
 
 The project has the PyTorch side of the step, and of the device side the entry points and the contract. Its driver is a
 skeleton, in which each entry that the step needs is to be written. With --sim our simulator and its kernels come along,
-and serve until yours can.
+and serve until yours can. With --try it is built, and its program and tests run, before the command ends.
 
 The project is a git repository. What was generated is on a branch of its own, so a later step (the same command with
 another STEP, on the same folder) is a merge.
@@ -24,6 +25,7 @@ from typing import NamedTuple
 import branch
 import names
 import skeleton
+import try_out
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = ROOT / "backend" / "template"
@@ -196,7 +198,7 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
         done[f"{name}/driver/CMakeLists.txt"] += vendor.build(name)
         done = {path: vendor.included(text) for path, text in done.items()}
     done["LICENSE"] = license_  # which says whose the copied parts are
-    done[SETTINGS] = settings(name, step, sim=sim, vendor=vendor)
+    done[SETTINGS] = settings(name, number, sim=sim, vendor=vendor)
     return done
 
 
@@ -212,14 +214,16 @@ def settings(name: str, step: str, *, sim: bool, vendor: Vendor | None) -> str:
 ALONE = "TORCH_DEVICE_BACKEND_AUTOLOAD=0"
 
 
-def write(out: Path, files: Tree, message: str) -> None:
-    """Writes a new project, and makes a repository of it, unless it is in one or there is no git."""
+def write(out: Path, files: Tree, message: str, *, tries: bool) -> None:
+    """Writes a new project, and makes a repository of it, unless it is in one or there is no git. Then tries it."""
     for path, text in files.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_text(text)
     if shutil.which("git") and not branch.is_in_a_repository(out):
         branch.begin(out, files, message)
-    print(f"{message}, is in {out}")
+    print(f"{message}, is in {out}", flush=True)
+    if tries:
+        try_out.try_out(out.resolve())
     print(f"next: cd {out} && pip install --no-build-isolation -e . && {ALONE} python demo.py")
 
 
@@ -239,6 +243,7 @@ def main() -> None:
     parser.add_argument("--step", default="04", help="number or name of the step to start from (default: 04)")
     parser.add_argument("--out", type=Path, help="new folder for the project (default: ../torch_NAME)")
     parser.add_argument("--sim", action="store_true", help="bring the simulator along, and use it by default")
+    parser.add_argument("--try", dest="tries", action="store_true", help="build it, and run its program and tests")
     Vendor.add_options(parser)
     given = parser.parse_args()
     out = given.out or ROOT.parent / f"torch_{given.name}"
@@ -262,7 +267,7 @@ def main() -> None:
         if climbs:
             climb(out, files, message)
         else:
-            write(out, files, message)
+            write(out, files, message, tries=given.tries)
     except (ValueError, StepError) as error:
         sys.exit(f"backend: {error}")
 

@@ -1,6 +1,6 @@
 // The extension module. Its only work is to exist under the name Python looks for: everything is in
-// libtorch_openreg_bindings.so, a library that other C++ code can link against too. It is not linked to this file: loading it
-// runs its static initialisers, so PyTorch's version has to be compared before that.
+// libtorch_openreg_bindings.so, a library that other C++ code can link against too. It is not linked to this file:
+// loading it runs its static initialisers, so PyTorch's version has to be compared before that.
 #include <Python.h>
 #include <dlfcn.h>
 #include <string.h>

@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT / "backend"))
 import generate  # noqa: E402
 import names  # noqa: E402
 import skeleton  # noqa: E402
+import try_out  # noqa: E402
 
 # One project is built for many of them, by whichever comes first.
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("generated")]
@@ -32,7 +33,8 @@ pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("generated")]
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """What the generator says to this command line."""
     line = [sys.executable, str(ROOT / "backend" / "generate.py"), *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    cached = {"CMAKE_ARGS": " ".join(LAUNCHER)}
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=900, env=os.environ | cached)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +294,7 @@ def acme(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A project of step 04 for a vendor's library, built as it was generated, and with its driver written."""
     folder = tmp_path_factory.mktemp("acme")
     cache = {"CCACHE_BASEDIR": str(folder), "CCACHE_NOHASHDIR": "1"}
-    done = command("acme", "--step", "04", "--out", folder / "project", *vendors_files(folder))
+    done = command("acme", "--step", "04", "--out", folder / "project", "--try", *vendors_files(folder))
     assert done.returncode == 0, done.stderr
     said = done.stdout.replace(str(folder / "project"), "/tmp/torch_acme")
     options = "VENDOR_HEADER=acme.h VENDOR_LIB=libacme.so"
@@ -308,9 +310,8 @@ def acme(tmp_path_factory: pytest.TempPathFactory) -> Any:
             call(*install, "--prefix", folder / site, **cache)
         return folder / site
 
-    skeleton_ = build("skeleton")
     shutil.copy(VENDOR / "driver.cpp", folder / "project" / "acme" / "driver" / "acme" / "driver.cpp")
-    return folder / "project", skeleton_, build("site"), build
+    return folder / "project", folder / "project" / "build" / "site", build("site"), build
 
 
 def ran(site: Path, *line: str, where: Path) -> subprocess.CompletedProcess[str]:
@@ -460,6 +461,27 @@ def test_with_the_simulator_the_contracts_tests_of_a_project_pass(tmp_path: Path
     groups = [f"tests/contract/test_{group}.py" for group in ("device", "memory", "copy", "simulator")]
     status, said = own_tests(project, "-rs", *groups)
     assert status == 0 and "SKIPPED" not in said, said
+
+
+def test_a_name_of_ours_that_is_left_anywhere_is_found(acme: Any, tmp_path: Path) -> None:
+    site = tmp_path / "build" / "site"
+    assert try_out.leftovers(acme[0], acme[1])[1] == []
+    for path, text in (("a.py", "import torch_openreg"), ("build/site/b.so", "\0\1OPENREG_X\2"), ("openreg.h", "")):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / "LICENSE").write_text("OpenReg")
+    (tmp_path / "where.txt").write_text(f"{tmp_path}/lib and {sys.prefix}/lib")
+    found = [str(tmp_path / name) for name in ("a.py", "openreg.h", "build/site/b.so")]
+    assert try_out.leftovers(tmp_path, site) == (4, found)
+
+
+def test_a_project_that_cannot_be_built_says_what_the_compiler_said(tmp_path: Path) -> None:
+    header, library = tmp_path / "acme.h", tmp_path / "libacme.so"
+    header.write_text("#error this header is broken\n")
+    library.write_bytes(b"")
+    vendor = ["--vendor-header", header, "--vendor-lib", library]
+    done = command("acme", "--step", "01", "--out", tmp_path / "acme", "--try", *vendor)
+    assert done.returncode == 1 and "cannot be built" in done.stderr and "this header is broken" in done.stderr
 
 
 def test_no_binary_has_our_name(acme: Any) -> None:
