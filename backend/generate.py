@@ -210,10 +210,6 @@ def settings(name: str, step: str, *, sim: bool, vendor: Vendor | None) -> str:
     return f"# How this project was generated. The next step is generated likewise.\n{lines}\n"
 
 
-# PyTorch loads the package of this repository by itself where that is installed, and has room for one such device.
-ALONE = "TORCH_DEVICE_BACKEND_AUTOLOAD=0"
-
-
 def write(out: Path, files: Tree, message: str, *, tries: bool) -> None:
     """Writes a new project, and makes a repository of it, unless it is in one or there is no git. Then tries it."""
     for path, text in files.items():
@@ -224,7 +220,8 @@ def write(out: Path, files: Tree, message: str, *, tries: bool) -> None:
     print(f"{message}, is in {out}", flush=True)
     if tries:
         try_out.try_out(out.resolve())
-    print(f"next: cd {out} && pip install --no-build-isolation -e . && {ALONE} python demo.py")
+    alone = "" if try_out.is_loaded_by_pytorch(tomllib.loads(files[SETTINGS])["step"]) else f"{try_out.AUTOLOAD}=0 "
+    print(f"next: cd {out} && pip install --no-build-isolation -e . && {alone}python demo.py")
 
 
 def climb(out: Path, files: Tree, message: str) -> None:

@@ -18,14 +18,23 @@ from pathlib import Path
 
 import names
 
-AUTOLOAD_SINCE = 11  # From that step on PyTorch loads the project by itself.
+AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
-def run(command: list[str | Path], project: Path, site: Path) -> subprocess.CompletedProcess[str]:
+def is_loaded_by_pytorch(step: str) -> bool:
+    """Whether PyTorch loads the project of a step by itself.
+
+    The program of an earlier one is run without that: PyTorch has room for one such device, and would load the package
+    of this repository where it is installed.
+    """
+    return int(step[:2]) >= 11
+
+
+def run(command: list[str | Path], project: Path, site: Path, step: str) -> subprocess.CompletedProcess[str]:
     """Runs a program in the project, with what has been built."""
-    alone = {"PYTHONPATH": str(site), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")}
-    return subprocess.run(command, cwd=project, env=kept | alone, capture_output=True, text=True, check=False)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_") and name != AUTOLOAD}
+    kept |= {"PYTHONPATH": str(site)} | ({} if is_loaded_by_pytorch(step) else {AUTOLOAD: "0"})
+    return subprocess.run(command, cwd=project, env=kept, capture_output=True, text=True, check=False)
 
 
 def build(project: Path) -> Path:
@@ -79,20 +88,20 @@ def try_out(project: Path) -> None:
     Raises:
         ValueError: If the project cannot be built, or a name of ours is left in it.
     """
-    settings = tomllib.loads((project / "generated.toml").read_text())
+    step = tomllib.loads((project / "generated.toml").read_text())["step"]
     site = build(project)
     print(f"built:  into {site}")
     count, found = leftovers(project, site)
     if found:
         raise ValueError(f"the name is left in {', '.join(found)}")
     print(f"names:  no name of ours in {count} files")
-    if int(settings["step"][:2]) >= AUTOLOAD_SINCE and util.find_spec("torch_openreg"):
+    if is_loaded_by_pytorch(step) and util.find_spec("torch_openreg"):
         print("demo:   not run; PyTorch would load the package of this repository in its place")
     else:
-        demo = run([sys.executable, "demo.py"], project, site)
+        demo = run([sys.executable, "demo.py"], project, site, step)
         print(f"demo:   {last_line(demo.stderr if demo.returncode else demo.stdout)}")
     pytest = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider"]
-    said = run(pytest, project, site).stdout
+    said = run(pytest, project, site, step).stdout
     first = re.search(r"^FAILED (\S+)", said, re.MULTILINE)
     print(f"tests:  {f'the first to fail is {first[1]}' if first else last_line(said)}")
 

@@ -280,6 +280,12 @@ def test_a_project_is_a_repository_with_what_was_generated_on_a_branch(
     assert done.stderr == f"backend: OUT is {str(project)!r}, the project of 'acme'; NAME is 'nova'\n"
 
 
+@pytest.mark.parametrize(("step", "alone"), [("10", "TORCH_DEVICE_BACKEND_AUTOLOAD=0 "), ("11-packaging", "")])
+def test_the_program_of_a_project_that_pytorch_loads_is_run_so(tmp_path: Path, step: str, alone: str) -> None:
+    said = command("acme", "--step", step, "--out", tmp_path / "new").stdout
+    assert said.endswith(f" && {alone}python demo.py\n")
+
+
 def test_in_somebodys_repository_a_project_gets_none_of_its_own(tmp_path: Path) -> None:
     git(tmp_path, "init")
     assert command("acme", "--step", "01", "--out", tmp_path / "new").returncode == 0
