@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -195,10 +196,19 @@ def shorten(text: str) -> str:
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
-def answers(library: Path) -> dict[str, list[Any]]:
-    """Runs all programs. Returns what each printed, and who called which function of ours: `function, caller` pairs."""
-    command = [sys.executable, str(WORKER), str(library)]
-    done = subprocess.run(command, input=json.dumps(jobs()), capture_output=True, text=True, check=True, timeout=500)
+def answers(library: Path, fill: int) -> dict[str, list[Any]]:
+    """Runs all programs.
+
+    Args:
+        library: The probe.
+        fill: The byte that new memory is full of. What a program answers must not depend on it.
+
+    Returns:
+        What each printed, and who called which function of ours: ``function, caller`` pairs.
+    """
+    command, given = [sys.executable, str(WORKER), str(library)], json.dumps(jobs())
+    filled = os.environ | {"MALLOC_PERTURB_": str(~fill & 255)}  # glibc takes the complement
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True, timeout=500, env=filled)
     said = json.loads(done.stdout)
     return {
         name: [shorten(text), sorted(line.split("\t") for line in callers.splitlines())]

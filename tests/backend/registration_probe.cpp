@@ -3,6 +3,7 @@
 
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/view_native.h>
 #include <torch/library.h>
 
@@ -32,9 +33,15 @@ at::Tensor emptyStrided(
       c10::DispatchKeySet(kKey), type.value_or(at::kFloat));
 }
 
-/// All memory is the host's, so bytes are copied; the programs copy whole tensors only.
+/// All memory is the host's, so the CPU reads and writes it as its own.
+at::Tensor asHosts(const at::Tensor& tensor) {
+  return at::from_blob(
+      tensor.data_ptr(), tensor.sizes(), tensor.strides(), at::TensorOptions(at::kCPU).dtype(tensor.dtype()));
+}
+
+/// Printing a tensor makes doubles of it: a copy may convert.
 at::Tensor copyFrom(const at::Tensor& from, const at::Tensor& to, bool) {
-  std::memcpy(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
+  asHosts(to).copy_(asHosts(from));
   return to;
 }
 
