@@ -4,7 +4,7 @@
                         (make driver NAME=acme OUT=DIR STEP=04 VENDOR_HEADER=acme.h VENDOR_LIB=libacme.so)
 
 Each entry that the step needs is a function to write, as in a project of backend/generate.py, into which these files
-can move later.
+can move later. A later step is a merge, as there: the same command with another STEP, on the same folder.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import names
 import skeleton
-from generate import DRIVER, ROOT, TEMPLATE, Tree, Vendor, levels_of
+from generate import DRIVER, ROOT, SETTINGS, TEMPLATE, Tree, Vendor, climb, levels_of, remember, settings, write
 
 LIBRARY = ROOT / "openreg" / "torch_openreg" / "lib" / "libopenreg.so"
 
@@ -53,6 +53,9 @@ README = """\
 
 Begin at the top of `driver.cpp`: each entry is a function that says TODO, with its contract above it. `make contract
 DRIVER={out}/build/lib{name}_driver.so`, in the repository this comes from, says which of them work.
+
+In a project of `make backend NAME={name}` these files go to `{name}/driver/{name}`, where `openreg_driver.h` is called
+`{name}_driver.h`.
 """
 
 
@@ -83,6 +86,8 @@ def project(name: str, step: int, out: Path, vendor: Vendor | None = None) -> Tr
     tree["settings.env"] = f"# The driver that serves where this has been read.\nOPENREG_DRIVER={driver}\n"
     tree["README.md"] = README.format(name=name, out=out)
     tree["LICENSE"] = (ROOT / "LICENSE").read_text()
+    tree[".gitignore"] = "/build/\n"
+    tree[SETTINGS] = settings("driver", name, f"{step:02}", sim=False, vendor=vendor)
     return tree
 
 
@@ -93,24 +98,25 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="new folder for the project")
     parser.add_argument("--step", type=int, default=4, help="number of the step whose entries there are to be")
     Vendor.add_options(parser)
+    parser.set_defaults(sim=False)
     given = parser.parse_args()
     out = given.out.resolve()
     try:
-        names.check(given.name)
+        climbs = remember(given, out, "driver")
+        names.check(given.name, ours=climbs)
         if not LIBRARY.is_file():
             raise ValueError(f"{str(LIBRARY)!r} is not there, to which the driver is to be linked; run make first")
-        if out.exists() and any(out.iterdir()):
-            raise ValueError(f"OUT is {str(out)!r}, which is not empty; expected a new folder")
         vendor = Vendor.given(given.vendor_header, given.vendor_lib)
         files = project(given.name, given.step, out, vendor)
         if vendor:
             vendor.check(files)
+        message = f"the driver of {given.name}, with the entries of step {given.step:02}"
+        if climbs:
+            climb(out, files, message)
+            return
+        write(out, files, message)
     except ValueError as error:
         sys.exit(f"driver: {error}")
-    out.mkdir(parents=True, exist_ok=True)
-    for path, text in files.items():
-        (out / path).write_text(text)
-    print(f"the driver of {given.name}, with the entries of step {given.step:02}, is in {out}")
     print(f"next: cd {out} && cmake -S . -B build && cmake --build build && set -a && . ./settings.env && set +a")
 
 

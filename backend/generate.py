@@ -198,30 +198,52 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
         done[f"{name}/driver/CMakeLists.txt"] += vendor.build(name)
         done = {path: vendor.included(text) for path, text in done.items()}
     done["LICENSE"] = license_  # which says whose the copied parts are
-    done[SETTINGS] = settings(name, number, sim=sim, vendor=vendor)
+    done[SETTINGS] = settings("backend", name, number, sim=sim, vendor=vendor)
     return done
 
 
-def settings(name: str, step: str, *, sim: bool, vendor: Vendor | None) -> str:
-    """What a project remembers of how it was made, for the next time."""
+def settings(kind: str, name: str, step: str, *, sim: bool, vendor: Vendor | None) -> str:
+    """What a project, a "backend" or a "driver", remembers of how it was made, for the next time."""
     header, library = (str(file.resolve()) for file in vendor) if vendor else ("", "")
-    values = {"name": name, "step": step, "sim": sim, "vendor_header": header, "vendor_lib": library}
+    values = {"kind": kind, "name": name, "step": step, "sim": sim, "vendor_header": header, "vendor_lib": library}
     lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in values.items())
     return f"# How this project was generated. The next step is generated likewise.\n{lines}\n"
 
 
-def write(out: Path, files: Tree, message: str, *, tries: bool) -> None:
-    """Writes a new project, and makes a repository of it, unless it is in one or there is no git. Then tries it."""
+def remember(given: argparse.Namespace, out: Path, kind: str) -> bool:
+    """Completes a command line by how the project there was made, if there is one.
+
+    Returns:
+        Whether there is one.
+
+    Raises:
+        ValueError: If something else is there, or the project of another name or kind.
+    """
+    if not branch.has(out):
+        if out.exists() and any(out.iterdir()):
+            raise ValueError(
+                f"OUT is {str(out)!r}, which is not empty; expected a new folder, or a project made by this"
+            )
+        return False
+    before = tomllib.loads(branch.read(out, SETTINGS))
+    if before["name"] != given.name:
+        raise ValueError(f"OUT is {str(out)!r}, the project of {before['name']!r}; NAME is {given.name!r}")
+    if before["kind"] != kind:
+        raise ValueError(f"OUT is {str(out)!r}, which make {before['kind']} has made; expected a project made by this")
+    given.sim = given.sim or before["sim"]
+    given.vendor_header = given.vendor_header or (before["vendor_header"] and Path(before["vendor_header"]))
+    given.vendor_lib = given.vendor_lib or (before["vendor_lib"] and Path(before["vendor_lib"]))
+    return True
+
+
+def write(out: Path, files: Tree, message: str) -> None:
+    """Writes a new project, and makes a repository of it, unless it is in one or there is no git."""
     for path, text in files.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_text(text)
     if shutil.which("git") and not branch.is_in_a_repository(out):
         branch.begin(out, files, message)
     print(f"{message}, is in {out}", flush=True)
-    if tries:
-        try_out.try_out(out.resolve())
-    alone = "" if try_out.is_loaded_by_pytorch(tomllib.loads(files[SETTINGS])["step"]) else f"{try_out.AUTOLOAD}=0 "
-    print(f"next: cd {out} && pip install --no-build-isolation -e . && {alone}python demo.py")
 
 
 def climb(out: Path, files: Tree, message: str) -> None:
@@ -245,26 +267,19 @@ def main() -> None:
     given = parser.parse_args()
     out = given.out or ROOT.parent / f"torch_{given.name}"
     try:
-        climbs = branch.has(out)
+        climbs = remember(given, out, "backend")
         names.check(given.name, ours=climbs)
-        if out.exists() and any(out.iterdir()) and not climbs:
-            raise ValueError(
-                f"OUT is {str(out)!r}, which is not empty; expected a new folder, or a project made by this"
-            )
-        if climbs:
-            before = tomllib.loads(branch.read(out, SETTINGS))
-            if before["name"] != given.name:
-                raise ValueError(f"OUT is {str(out)!r}, the project of {before['name']!r}; NAME is {given.name!r}")
-            given.sim = given.sim or before["sim"]
-            given.vendor_header = given.vendor_header or (before["vendor_header"] and Path(before["vendor_header"]))
-            given.vendor_lib = given.vendor_lib or (before["vendor_lib"] and Path(before["vendor_lib"]))
         vendor = Vendor.given(given.vendor_header, given.vendor_lib)
         files = project(given.name, given.step, sim=given.sim, vendor=vendor)
         message = f"torch_{given.name}, from step {given.step}"
         if climbs:
             climb(out, files, message)
-        else:
-            write(out, files, message, tries=given.tries)
+            return
+        write(out, files, message)
+        if given.tries:
+            try_out.try_out(out.resolve())
+        alone = "" if try_out.is_loaded_by_pytorch(tomllib.loads(files[SETTINGS])["step"]) else f"{try_out.AUTOLOAD}=0 "
+        print(f"next: cd {out} && pip install --no-build-isolation -e . && {alone}python demo.py")
     except (ValueError, StepError) as error:
         sys.exit(f"backend: {error}")
 

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,11 +26,12 @@ class Entry(NamedTuple):
 
 # What to find out about the vendor's library before the entry is written.
 QUESTIONS = {
-    "GetDeviceCount": "What does the vendor's library say if no driver is installed? Then the count is 0.",
+    "GetDeviceCount": "What does the vendor's library say if no driver is installed? Then the count is 0. If it counts "
+    "only what it has opened, ask the system (/sys): who only asks may fork afterwards.",
     "DeviceGetState": "It must not initialise the device: who only asks must not pay. Does the vendor's call?",
     "GetDeviceProperties": "Which alignment do your kernels want? Memory is handed out in multiples of it.",
     "DeviceSynchronize": "Are all queues meant, or only the calling thread's? Which errors come here that are older?",
-    "Malloc": "Is there a pointer, or a number? Of a number make an address: reserve a range that nobody can read.",
+    "Malloc": "Is there a pointer, or a number? Of a number make an address (AddressMap::add), note a pointer.",
     "Free": "Does it wait for what is queued? If not, wait here.",
     "PointerGetAttributes": "Does the vendor know it, or do you keep a map of what is allocated?",
     "StreamGetDefault": "One queue for the device, or one for each thread? It must be one.",
@@ -51,7 +53,8 @@ QUESTIONS = {
     "StreamGetDevice": "With one device it is 0, for a stream that there is.",
     "LaunchHostFunc": "Does the vendor call one, in the queue's order? If not, a thread of yours waits and calls it.",
     "MemGetInfo": "Does the vendor know of other processes' memory? The free memory is what is left for this one.",
-    "MallocHost": "Can the device reach any memory of the host? Then this is the C library's aligned_alloc.",
+    "MallocHost": "Can the device reach any memory of the host? Then this is the C library's aligned_alloc. Note what is "
+    "pinned: a copy asks for it.",
     "FreeHost": "Does it wait for copies that are queued? PyTorch has waited already.",
     "MemcpyPeerAsync": "Can one device write into another's memory? If not, leave the TODO: bytes go through the host.",
 }
@@ -93,11 +96,11 @@ FILES = {
 
 def function_of(entry: Entry) -> str:
     """The entry as a function to fill in."""
-    contract = "\n".join(f"// {line}".rstrip() for line in entry.contract.splitlines())
+    question = textwrap.wrap(f"To find out: {QUESTIONS[entry.name]}", 117)
+    comment = "\n".join(f"// {line}".rstrip() for line in [*entry.contract.splitlines(), "", *question])
     unnamed = re.sub(r"\w+(?=,|$)", lambda name: f"/*{name[0]}*/", entry.parameters)
-    question = f"//\n// To find out: {QUESTIONS[entry.name]}\n" if entry.name in QUESTIONS else ""
-    return f"""{contract}
-{question}orError_t {entry.function}({unnamed}) {{
+    return f"""{comment}
+orError_t {entry.function}({unnamed}) {{
   return todo("{entry.name}", __FILE__);
 }}
 """

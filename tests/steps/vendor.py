@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 VENDOR = Path(__file__).resolve().parents[2] / "examples" / "acme"
 LAUNCHER = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+# A test's folder has another name in each run. What is compiled there is the same.
+CACHE = {"CCACHE_BASEDIR": tempfile.gettempdir(), "CCACHE_NOHASHDIR": "1"}
 
 
 def call(*line: str | Path, **settings: str) -> str:
     """Runs a command that must succeed, with more in its environment; returns what it prints."""
     ran = subprocess.run(
         list(map(str, line)),
-        env=os.environ | settings,
+        env=os.environ | CACHE | settings,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

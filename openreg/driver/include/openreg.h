@@ -25,6 +25,10 @@
  * every call that needs that device returns the same code and message until ::orDeviceReset. Work queued behind the
  * failure is not executed; events recorded behind it complete, so that no waiter waits for ever. Other devices go on.
  *
+ * **Messages.** The text of an error found at the call (::orGetLastErrorMessage) names the function, the argument, what
+ * came, and what was expected. The library adds the function. What came is a number, decimal or hexadecimal, or the
+ * word null.
+ *
  * **Loss.** A device that is lost (::orErrorDeviceLost) releases whoever waits for it at once, whatever it was running:
  * calls that block, calls that wait for room in a queue, and streams of other devices that wait for an event recorded
  * there. Calls that free or switch something off succeed, the others return the error, until ::orDeviceReset.
@@ -280,7 +284,8 @@ OPENREG_EXPORT orError_t orStreamCreateWithPriority(orStream_t* stream, unsigned
 
 /**
  * @brief Gives the handle back. Work already submitted still runs. Does not block.
- * @return ::orErrorInvalidHandle (also for a default stream). In a forked child does nothing and returns ::orSuccess.
+ * @return ::orErrorInvalidHandle (also for a default stream, whose message has that word). In a forked child does
+ * nothing and returns ::orSuccess.
  */
 OPENREG_EXPORT orError_t orStreamDestroy(orStream_t stream);
 
@@ -325,7 +330,8 @@ OPENREG_EXPORT orError_t orStreamWaitEvent(orStream_t stream, orEvent_t event, u
  *
  * The function must not call this library, nor throw. It is not called if the device fails before its turn. Does not
  * block.
- * @return ::orErrorInvalidHandle, ::orErrorInvalidValue (null function), ::orErrorForked, or the device's sticky error.
+ * @return ::orErrorInvalidHandle, ::orErrorInvalidValue (null function), ::orErrorMemoryAllocation (the host cannot
+ * start a thread for it), ::orErrorForked, or the device's sticky error.
  */
 OPENREG_EXPORT orError_t orLaunchHostFunc(orStream_t stream, orHostFn_t function, void* userData);
 
@@ -397,7 +403,8 @@ OPENREG_EXPORT orError_t orFree(void* ptr);
  * Pinned pointers are valid in copies only; a kernel that is given one fails with ::orErrorIllegalAddress.
  * @param[out] ptr Receives the address, aligned to at least 64 bytes; null when `size` is 0.
  * @param size Bytes. 0 succeeds.
- * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation, ::orErrorForked. Does not block.
+ * @return ::orErrorInvalidValue, ::orErrorMemoryAllocation (its message gives what was asked), ::orErrorForked. Does
+ * not block.
  */
 OPENREG_EXPORT orError_t orMallocHost(void** ptr, size_t size);
 
@@ -587,8 +594,9 @@ OPENREG_EXPORT orError_t orEventSynchronize(orEvent_t event);
  * @param[out] milliseconds Receives the time; negative if `end` completed first. Resolution: below 1 µs.
  * @param start Event recorded first.
  * @param end Event recorded last, of the same device.
- * @return ::orErrorInvalidValue, ::orErrorInvalidHandle (no timing, never recorded, or of two devices),
- *         ::orErrorNotReady, ::orErrorForked, or the device's asynchronous error.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle (created with ::orEventDisableTiming, never recorded, or of two
+ *         devices; the message says which event and why), ::orErrorNotReady, ::orErrorForked, or the device's
+ *         asynchronous error.
  */
 OPENREG_EXPORT orError_t orEventElapsedTime(float* milliseconds, orEvent_t start, orEvent_t end);
 

@@ -18,14 +18,17 @@ struct Place {
   int device = 0;
   char* base = nullptr; ///< Its first address.
   size_t size = 0;
-  size_t offset = 0; ///< From `base`, in bytes.
+  size_t offset = 0;     ///< From `base`, in bytes.
+  bool reserved = false; ///< Whether the range is the map's, and goes back to the system with the allocation.
 };
 
 /**
  * @brief The live allocations of all devices, by their addresses. Any thread. Blocks for no device.
  *
- * PyTorch computes with addresses and never reads through them. So an allocation gets a range of addresses at which
- * there is nothing: whoever does read there, on the host, is told at once.
+ * PyTorch computes with addresses and never reads through them. So an allocation that the vendor's library knows by a
+ * number gets a range of addresses at which there is nothing (`add`): whoever does read there, on the host, is told at
+ * once. One that has an address already keeps it (`note`): the device's memory, and in a map of its own the pinned
+ * memory of the host.
  */
 class AddressMap {
  public:
@@ -36,8 +39,14 @@ class AddressMap {
       return nullptr;
     }
     const std::lock_guard lock(mutex_);
-    places_[static_cast<char*>(base)] = {handle, device, static_cast<char*>(base), size, 0};
+    places_[static_cast<char*>(base)] = {handle, device, static_cast<char*>(base), size, 0, true};
     return static_cast<char*>(base);
+  }
+
+  /** @brief Notes an allocation that has an address of the vendor's. The range stays the vendor's to give back. */
+  void note(void* base, int device, size_t size, int64_t handle = 0) {
+    const std::lock_guard lock(mutex_);
+    places_[static_cast<char*>(base)] = {handle, device, static_cast<char*>(base), size, 0, false};
   }
 
   /** @brief The allocation around an address, if there is one. */
@@ -52,14 +61,16 @@ class AddressMap {
     return place.offset < place.size ? std::optional(place) : std::nullopt;
   }
 
-  /** @brief Takes out the allocation that begins at an address. The range is free again. */
+  /** @brief Takes out the allocation that begins at an address. A range that was reserved for it is free again. */
   std::optional<Place> remove(void* base) {
     const std::lock_guard lock(mutex_);
     auto node = places_.extract(static_cast<char*>(base));
     if (node.empty()) {
       return std::nullopt;
     }
-    munmap(base, node.mapped().size);
+    if (node.mapped().reserved) {
+      munmap(base, node.mapped().size);
+    }
     return node.mapped();
   }
 
