@@ -53,8 +53,8 @@ QUESTIONS = {
     "StreamGetDevice": "With one device it is 0, for a stream that there is.",
     "LaunchHostFunc": "Does the vendor call one, in the queue's order? If not, a thread of yours waits and calls it.",
     "MemGetInfo": "Does the vendor know of other processes' memory? The free memory is what is left for this one.",
-    "MallocHost": "Can the device reach any memory of the host? Then this is the C library's aligned_alloc. Note what is "
-    "pinned: a copy asks for it.",
+    "MallocHost": "Can the device reach any memory of the host? Then this is the C library's aligned_alloc. Note what "
+    "is pinned: a copy asks for it.",
     "FreeHost": "Does it wait for copies that are queued? PyTorch has waited already.",
     "MemcpyPeerAsync": "Can one device write into another's memory? If not, leave the TODO: bytes go through the host.",
 }
