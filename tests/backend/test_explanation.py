@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 from torch_openreg.openreg import explanation
 
-from .conftest import ProgramFunction
+from .conftest import ProgramFunction, child_environment
 from .test_missing_entries import toy as toy
 
 HERE = Path(__file__).name
@@ -217,3 +219,45 @@ print([it.operator for it in found.fallbacks], found.launches, found.waits)
     )
     text = "Warning: openreg: the profile lacks what has happened on the device: not implemented: orActivitySubscribe"
     assert text in said and "\n['aten::histogram'] Counter() []\n" in f"\n{said}"
+
+
+# Reads the system's clock for the library, and is put aside before and after most readings, as on a busy machine.
+SLOW_CLOCK = """
+#include <time.h>
+#include <unistd.h>
+int pauses = 0;
+long now(void) __asm__("_ZNSt6chrono3_V212system_clock3nowEv");
+long now(void) {
+  static __thread int calls;
+  const int pause = pauses && ++calls % 4;
+  if (pause) usleep(3000);
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  if (pause) usleep(3000);
+  return time.tv_sec * 1000000000L + time.tv_nsec;
+}
+"""
+COPIES = """
+import ctypes
+import torch
+x = torch.ones(8)
+def program():
+    x.to("openreg")
+program()
+pauses = ctypes.c_int.in_dll(ctypes.CDLL(None), "pauses")
+for _ in range(5):
+    pauses.value = 1
+    found = torch.openreg.explain(program)()
+    pauses.value = 0
+    print([wait.operator for wait in found.waits])
+"""
+
+
+def test_a_thread_that_stands_still_between_two_clocks_moves_no_event(tmp_path: Path) -> None:
+    (tmp_path / "clock.c").write_text(SLOW_CLOCK)
+    library = tmp_path / "clock.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", str(tmp_path / "clock.c"), "-o", str(library)], check=True)
+    env = child_environment(LD_PRELOAD=str(library))
+    done = subprocess.run([sys.executable, "-c", COPIES], env=env, capture_output=True, text=True, check=True)
+    # PyTorch reads two clocks as well, for its own events: one of five explanations is enough.
+    assert "['aten::to']" in done.stdout, done.stdout

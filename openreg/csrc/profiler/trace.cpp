@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -19,12 +20,24 @@ namespace {
 using libkineto::ActivityType;
 using libkineto::GenericTraceActivity;
 
-/// Kineto's events are in time since 1970, the driver's in time since the machine started.
+/// Kineto's events are in time since 1970, the driver's in time since the machine started. Two clocks cannot be read at
+/// once, and on a busy machine the thread may stand still in between: of some readings the closest one counts.
 int64_t sinceEpoch() {
   const auto now = [](auto clock) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(decltype(clock)::now().time_since_epoch()).count();
   };
-  return now(std::chrono::system_clock()) - now(std::chrono::steady_clock());
+  int64_t shift = 0;
+  int64_t closest = std::numeric_limits<int64_t>::max();
+  for (int reading = 0; reading < 20; ++reading) {
+    const int64_t before = now(std::chrono::steady_clock());
+    const int64_t epoch = now(std::chrono::system_clock());
+    const int64_t apart = now(std::chrono::steady_clock()) - before;
+    if (apart < closest) {
+      closest = apart;
+      shift = epoch - before - apart / 2;
+    }
+  }
+  return shift;
 }
 
 // LITERALINCLUDE START: TRACE NAMES
