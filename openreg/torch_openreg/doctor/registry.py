@@ -15,7 +15,6 @@ class Word(StrEnum):
     """The verdict on a mechanism."""
 
     WORKS = "works"
-    NOT_SEEN = "not seen"
     MISSING = "missing"
     SILENT = "silently does nothing"
     WRONG = "wrong"
@@ -31,12 +30,6 @@ class Missing(Answer):
     """The mechanism isn't there, and PyTorch or the backend says so."""
 
     word = Word.MISSING
-
-
-class NotSeen(Answer):
-    """The call is accepted, and its effect cannot be told from none: nothing was left to wait for."""
-
-    word = Word.NOT_SEEN
 
 
 class Silent(Answer):
@@ -108,11 +101,6 @@ class Row:
     what: str
     seconds: float
     lacks: tuple[str, ...] = ()  # what it needs and what is missing itself: the row says nothing of its own
-
-    @property
-    def needs_nothing(self) -> bool:
-        """Whether there is nothing to write, or what is to be written belongs to another row."""
-        return self.word in (Word.WORKS, Word.NOT_SEEN) or bool(self.lacks)
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
