@@ -228,8 +228,9 @@ def remember(given: argparse.Namespace, out: Path, kind: str) -> bool:
     before = tomllib.loads(branch.read(out, SETTINGS))
     if before["name"] != given.name:
         raise ValueError(f"OUT is {str(out)!r}, the project of {before['name']!r}; NAME is {given.name!r}")
-    if before["kind"] != kind:
-        raise ValueError(f"OUT is {str(out)!r}, which make {before['kind']} has made; expected a project made by this")
+    made = before.get("kind", "backend")  # the first projects didn't say
+    if made != kind:
+        raise ValueError(f"OUT is {str(out)!r}, which make {made} has made; expected a project made by this")
     given.sim = given.sim or before["sim"]
     given.vendor_header = given.vendor_header or (before["vendor_header"] and Path(before["vendor_header"]))
     given.vendor_lib = given.vendor_lib or (before["vendor_lib"] and Path(before["vendor_lib"]))

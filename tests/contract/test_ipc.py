@@ -622,7 +622,7 @@ def test_an_interprocess_event_has_no_time(api: OpenReg) -> None:
     event, stream = api.event(flags=INTERPROCESS), api.stream()
     api.record(stream, event)
     error = api.lib.orEventElapsedTime(api.ffi.new("float*"), event, event)
-    api.check(error, "orErrorInvalidHandle", "timing|orEventDisableTiming")
+    api.check(error, "orErrorInvalidHandle", "was created with orEventDisableTiming")
 
 
 def test_events_of_two_processes_in_turns_order_all_their_work(api: OpenReg, other: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from loading import load_module
 
-from .vendor import LAUNCHER, VENDOR, call, vendors_files
+from .vendor import LAUNCHER, VENDOR, call, git, vendors_files
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "backend"), str(ROOT / "tools")]
@@ -119,19 +119,19 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_later_step_is_a_merge_that_leaves_what_was_written(tmp_path: Path) -> None:
-    out, git = tmp_path / "acme", ["git", "-c", "user.name=me", "-c", "user.email=me@here", "-C", tmp_path / "acme"]
+    out = tmp_path / "acme"
     make(out, *vendors_files(tmp_path))
     shutil.copy(VENDOR / "driver.cpp", out)
-    call(*git, "commit", "--quiet", "--all", "--message", "my driver")
+    git(out, "commit", "--quiet", "--all", "--message", "my driver")
     done = make(out, "--step", "07")
     assert done.stdout.endswith(f"is on the branch 'generated' of {out}\nnext: cd {out} && git merge generated\n")
-    call(*git, "merge", "--quiet", "generated")
+    git(out, "merge", "--quiet", "generated")
     assert (out / "driver.cpp").read_text() == (VENDOR / "driver.cpp").read_text()
     assert "it.EventRecord = driver::eventRecord;" in (out / "table.cpp").read_text()
     assert "libacme.so" in (out / "CMakeLists.txt").read_text()  # remembered from the first time
     # The driver's own entries are there. Those of steps 06 and 07 are in the table now, each with a TODO.
     assert "missing entries 20 of 30 not implemented: DeviceGetStreamPriorityRange, " in doctor(build(out))
-    assert call(*git, "status", "--porcelain") == ""
+    assert git(out, "status", "--porcelain") == ""
 
 
 def test_a_driver_and_a_backend_do_not_climb_over_each_other(tmp_path: Path) -> None:

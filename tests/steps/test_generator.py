@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from .vendor import CACHE, LAUNCHER, VENDOR, call, vendors_files
+from .vendor import CACHE, LAUNCHER, VENDOR, call, git, vendors_files
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "backend"))
@@ -272,14 +272,6 @@ def test_a_vendors_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ climbing
 
 
-def git(project: Path, *arguments: str) -> str:
-    """What git says, in the name of a reader."""
-    who = ["-c", "user.name=reader", "-c", "user.email=reader@example.com"]
-    done = subprocess.run(["git", "-C", project, *who, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_a_project_is_a_repository_with_what_was_generated_on_a_branch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +299,15 @@ def test_a_project_is_a_repository_with_what_was_generated_on_a_branch(
     assert (done.returncode, done.stdout) == (0, f"the branch 'generated' of {project} has that already\n")
     done = command("nova", "--step", "02", "--out", project)
     assert done.stderr == f"backend: OUT is {str(project)!r}, the project of 'acme'; NAME is 'nova'\n"
+
+
+def test_a_project_of_the_time_before_drivers_climbed_climbs_on(tmp_path: Path) -> None:
+    assert command("acme", "--step", "01", "--out", tmp_path / "new").returncode == 0
+    tree = generate.project("acme", "01", sim=False)
+    tree["generated.toml"] = tree["generated.toml"].replace('kind = "backend"\n', "")
+    assert generate.branch.commit(tmp_path / "new", tree, "as it was")
+    done = command("acme", "--step", "02", "--out", tmp_path / "new")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(("step", "alone"), [("10", "TORCH_DEVICE_BACKEND_AUTOLOAD=0 "), ("11-packaging", "")])

@@ -33,3 +33,11 @@ def vendors_files(folder: Path) -> list[str]:
     library = folder / "libacme.so"
     call("gcc", "-O2", "-shared", "-fPIC", "-o", library, VENDOR / "acme.c")
     return ["--vendor-header", str(VENDOR / "acme.h"), "--vendor-lib", str(library)]
+
+
+def git(project: Path, *arguments: str) -> str:
+    """What git says, in the name of a reader."""
+    who = ["-c", "user.name=reader", "-c", "user.email=reader@example.com"]
+    done = subprocess.run(["git", "-C", project, *who, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

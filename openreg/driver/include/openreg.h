@@ -330,8 +330,8 @@ OPENREG_EXPORT orError_t orStreamWaitEvent(orStream_t stream, orEvent_t event, u
  *
  * The function must not call this library, nor throw. It is not called if the device fails before its turn. Does not
  * block.
- * @return ::orErrorInvalidHandle, ::orErrorInvalidValue (null function), ::orErrorMemoryAllocation (the host cannot
- * start a thread for it), ::orErrorForked, or the device's sticky error.
+ * @return ::orErrorInvalidHandle, ::orErrorInvalidValue (null function), ::orErrorMemoryAllocation ("the host cannot
+ * start a thread: " and why), ::orErrorForked, or the device's sticky error.
  */
 OPENREG_EXPORT orError_t orLaunchHostFunc(orStream_t stream, orHostFn_t function, void* userData);
 
@@ -594,8 +594,8 @@ OPENREG_EXPORT orError_t orEventSynchronize(orEvent_t event);
  * @param[out] milliseconds Receives the time; negative if `end` completed first. Resolution: below 1 µs.
  * @param start Event recorded first.
  * @param end Event recorded last, of the same device.
- * @return ::orErrorInvalidValue, ::orErrorInvalidHandle (created with ::orEventDisableTiming, never recorded, or of two
- *         devices; the message says which event and why), ::orErrorNotReady, ::orErrorForked, or the device's
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle ("was created with orEventDisableTiming", never recorded, or of
+ *         two devices; the message says which event and why), ::orErrorNotReady, ::orErrorForked, or the device's
  *         asynchronous error.
  */
 OPENREG_EXPORT orError_t orEventElapsedTime(float* milliseconds, orEvent_t start, orEvent_t end);
