@@ -5,6 +5,7 @@
 The device library is that of build/driver, where the contract tests build it, or the one that OPENREG_LIBRARY names.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DRIVER = ROOT / "build" / "driver"
+LOCK = DRIVER.with_name("driver.lock")  # The contract tests hold it, too: two CMakes in one folder break its files.
 
 
 def call(*command: str | Path) -> None:
@@ -40,9 +42,12 @@ def build(folder: Path = ROOT / "build" / "toy") -> Path:
         (installed / "lib").mkdir()
         shutil.copy(library, installed / "lib")
     else:
-        call("cmake", "-S", ROOT / "openreg" / "driver", "-B", DRIVER, "-GNinja", "-DOPENREG_WERROR=ON", *launcher)
-        call("cmake", "--build", DRIVER)
-        call("cmake", "--install", DRIVER, "--component", "driver", "--prefix", installed)
+        LOCK.parent.mkdir(exist_ok=True)
+        with LOCK.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            call("cmake", "-S", ROOT / "openreg" / "driver", "-B", DRIVER, "-GNinja", "-DOPENREG_WERROR=ON", *launcher)
+            call("cmake", "--build", DRIVER)
+            call("cmake", "--install", DRIVER, "--component", "driver", "--prefix", installed)
     shutil.copytree(ROOT / "examples" / "toy_driver", source, dirs_exist_ok=True)
     options = [f"-DCMAKE_PREFIX_PATH={installed}", "-DCMAKE_CXX_FLAGS=-Werror", *launcher]
     call("cmake", "-S", source, "-B", folder / "build", "-GNinja", *options)

@@ -5,6 +5,7 @@ These tests run the contract tests, in processes of their own, on drivers that l
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
 import os
@@ -139,6 +140,22 @@ def steps(some: SomeFunction, tmp_path_factory: pytest.TempPathFactory) -> dict[
             file.write_text(json.dumps(run_all()), encoding="utf-8")
     found = json.loads(file.read_text(encoding="utf-8"))
     return {count: {test: Outcome(*it) for test, it in outcomes.items()} for count, outcomes in enumerate(found)}
+
+
+def test_one_process_at_a_time_builds_the_device_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers of one run share build/driver, and two CMakes in one folder break its files."""
+    monkeypatch.delenv("OPENREG_LIBRARY", raising=False)
+    held = []
+
+    def call(*command: str | Path) -> None:
+        if BUILD in command:
+            with BUILD.with_name(f"{BUILD.name}.lock").open("w") as lock, pytest.raises(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.append(command[1])
+
+    monkeypatch.setattr(toy_driver, "call", call)
+    toy_driver.build(tmp_path)
+    assert held == ["-S", "--build", "--install"]
 
 
 def test_nothing_fails_on_a_driver_that_has_only_some_entries(steps: dict[int, Outcomes]) -> None:
