@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-MISSING, SILENT, WRONG = "missing", "silently does nothing", "wrong"
+NOT_SEEN, MISSING, SILENT, WRONG = "not seen", "missing", "silently does nothing", "wrong"
 SUBCLASS = "class Lazy({0}):\n    def {1}(self, *args, **options): {2}\n{0} = Lazy\n"
 
 
@@ -33,6 +33,7 @@ def kernel(operator: str, function: str) -> str:
 
 AT_EXIT = "import atexit; os.register_at_fork(after_in_child=lambda: atexit.register({0}))"
 FAKE = {"OPENREG_DRIVER": "fake"}
+WITHOUT_KERNELS = {"OPENREG_SIM": "kernels=0"}  # the CPU computes, and when a call returns nothing is left to do
 RECORDS = lazy("torch.Stream", "record_event", "e = torch.Event('openreg'); e.record(self); return e")
 BREAKS = [
     # before a build
@@ -104,6 +105,7 @@ BREAKS = [
     Break("free memory", "torch.accelerator.get_memory_info = lambda: (5, 5)", SILENT, "5 bytes are free without"),
     Break("free memory", "torch.accelerator.get_memory_info = lambda: (6, 5)", WRONG, "6 of 5 bytes are free"),
     Break("record_stream", "torch.Tensor.record_stream = lambda self, stream: None", SILENT, "given out again"),
+    Break("record_stream", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
     # streams
     Break(
         "streams",
@@ -119,10 +121,15 @@ BREAKS = [
     ),
     Break("stream functions", "del torch.openreg.Stream", MISSING, "has no attribute 'Stream'"),
     Break("stream functions", "torch.openreg.stream = contextlib.nullcontext", SILENT, "leaves another stream current"),
-    Break("work on a stream", "torch.Tensor.__matmul__ = lambda a, b: a", WRONG, "products on a stream: other numbers"),
+    Break(
+        "work on a stream", "torch.mm = lambda a, b, out: out.copy_(a)", WRONG, "products on a stream: other numbers"
+    ),
     Break("Stream.synchronize", lazy("torch.Stream", "synchronize"), SILENT, "returns before the work is done"),
     Break("device synchronize", "torch.openreg.synchronize = lambda: None", SILENT, "before the work of all streams"),
     Break("order of streams", lazy("torch.Stream", "wait_stream"), SILENT, "wait_stream() doesn't wait"),
+    Break("Stream.synchronize", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
+    Break("device synchronize", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
+    Break("order of streams", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
     # events
     Break("events", lazy("torch.Event", "query", "return False") + RECORDS, WRONG, "hasn't happened after"),
     Break("Event.synchronize", lazy("torch.Event", "synchronize") + RECORDS, SILENT, "returns before the work is done"),
@@ -135,6 +142,8 @@ BREAKS = [
     Break("event versions", lazy("torch.Event", "synchronize"), SILENT, "recorded again returns before"),
     Break("event times", lazy("torch.Event", "elapsed_time", "return 0.0"), SILENT, "elapsed_time() is 0"),
     Break("event times", lazy("torch.Event", "elapsed_time", "return 1e9"), WRONG, "where the host's clock says"),
+    Break("Event.synchronize", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
+    Break("event versions", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
     # pinned memory
     Break("pin_memory", "torch.Tensor.pin_memory = torch.Tensor.clone", SILENT, "is_pinned() is False"),
     Break("pin_memory", "torch.Tensor.is_pinned = lambda self: True", SILENT, "that nobody has pinned"),

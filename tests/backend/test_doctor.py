@@ -280,6 +280,12 @@ def test_what_is_missing_fails_only_if_it_is_asked_for() -> None:
     assert failures(rows, [], 5, []) == []
 
 
+def test_what_is_not_seen_fails_only_if_it_is_required() -> None:
+    rows = [PROBES["Stream.synchronize"].row(Finding(Word.NOT_SEEN))]
+    assert failures(rows, [], None, []) == failures(rows, [], 10, []) == []
+    assert failures(rows, ["streams"], 10, []) == ["Stream.synchronize: not seen, and --require names it"]
+
+
 def test_what_is_silent_or_wrong_fails_unless_it_is_allowed_or_of_a_later_step() -> None:
     rows = [PROBES["profiler"].row(Finding(Word.SILENT)), PROBES["fork"].row(Finding(Word.WRONG))]
     assert failures(rows, [], None, []) == ["profiler: silently does nothing", "fork: wrong"]

@@ -20,8 +20,8 @@ FOLDER = "openreg/torch_openreg/doctor"
 RECORDED = REPOSITORY / "tests" / "recorded" / "doctor"
 TABLE = REPOSITORY / "tests" / "recorded" / "doctor_steps.md"
 STEPS = [*(f"{number:02}" for number in range(1, 11)), LADDER.steps[-1].number]
-ROW = re.compile(r"^  (works|missing|silently does nothing|wrong) +(\S.*?)(?:  +(.*))?$", re.M)
-SIGNS = {"works": "✓", "missing": "–", "silently does nothing": "silent", "wrong": "wrong"}
+ROW = re.compile(r"^  (works|not seen|missing|silently does nothing|wrong) +(\S.*?)(?:  +(.*))?$", re.M)
+SIGNS = {"works": "✓", "not seen": "not seen", "missing": "–", "silently does nothing": "silent", "wrong": "wrong"}
 
 
 def rows(text: str) -> dict[str, tuple[str, str]]:

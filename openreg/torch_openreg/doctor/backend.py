@@ -30,6 +30,7 @@ class Backend:
         self.name = name
         self.package = package
         self.patience = 8.0
+        self._work: tuple[torch.Tensor, ...] = ()
 
     @property
     def module(self) -> Any:
@@ -64,11 +65,18 @@ class Backend:
         return here, here.to(self.device(index))
 
     def long_work(self, times: int = 12) -> torch.Tensor:
-        """Queues matrix products on the current stream, and waits for none of them."""
+        """Queues matrix products on the current stream, and waits for none of them.
+
+        Nothing is freed before the next call: without a caching allocator, whoever frees memory waits for its work.
+        """
+        self._work = ()
         factor = _factor().to(self.device())
-        product = factor
-        for _ in range(times):
-            product = product @ factor
+        product, free = torch.empty_like(factor), torch.empty_like(factor)
+        torch.mm(factor, factor, out=product)
+        for _ in range(times - 1):
+            torch.mm(product, factor, out=free)
+            product, free = free, product
+        self._work = (factor, product, free)
         return product
 
     def long_work_here(self, times: int = 12) -> torch.Tensor:

@@ -13,9 +13,9 @@ from .registry import PROBES, Row, Word
 from .report import as_json, as_text
 
 EPILOG = """\
-The exit status is 0 if nothing is wrong and nothing silently does nothing, and 1 otherwise. What is missing is no
-failure. --require makes it one for the rows that it names; --allow takes rows out. With --step N, what steps up to N
-have must work, and what later ones bring is not looked at.
+The exit status is 0 if nothing is wrong and nothing silently does nothing, and 1 otherwise. What is missing or not
+seen is no failure. --require makes it one for the rows that it names; --allow takes rows out. With --step N, what steps
+up to N have must work, and what later ones bring is not looked at.
 """
 
 
@@ -37,6 +37,8 @@ def failures(rows: Iterable[Row], require: Iterable[str], step: int | None, allo
             said.append(f"{row.name}: {row.word}, so nothing else was asked")
         elif names & set(require):
             said.append(f"{row.name}: {row.word}, and --require names it")
+        elif row.word == Word.NOT_SEEN:
+            continue
         elif step is not None and row.step is not None:
             if row.step <= step:
                 said.append(f"{row.name}: {row.word}, and it works from step {row.step:02} on")

@@ -122,6 +122,6 @@ def _row(probe: Probe, found: dict[str, Finding], seconds: float) -> Row:
     if found["import"].word != Word.WORKS:
         absent.add("import")
     lacks = tuple(it for it in probe.needs if it in absent)
-    if finding.word == Word.WORKS or not lacks:
+    if finding.word in (Word.WORKS, Word.NOT_SEEN) or not lacks:
         return replace(probe.row(finding), seconds=seconds)
     return replace(probe.row(Finding(Word.MISSING, f"needs {', '.join(lacks)}")), seconds=seconds, lacks=lacks)

@@ -16,18 +16,25 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid #8884; }
 th[colspan] { padding-top: 1.4rem; font-size: 1.05rem; }
 .word { white-space: nowrap; font-weight: 600; }
-.works { color: #18794e; } .missing { color: #6e6e76; } .silent { color: #ad5700; } .wrong { color: #cd2b31; }
+.works { color: #18794e; } .missing, .unseen { color: #6e6e76; } .silent { color: #ad5700; } .wrong { color: #cd2b31; }
 small { color: #7a7a82; }
 @media (prefers-color-scheme: dark) {
-  .works { color: #4cc38a; } .missing { color: #a0a0ab; } .silent { color: #ffb224; } .wrong { color: #ff6369; }
+  .works { color: #4cc38a; } .missing, .unseen { color: #a0a0ab; }
+  .silent { color: #ffb224; } .wrong { color: #ff6369; }
 }
 """
-CLASSES = {Word.WORKS: "works", Word.MISSING: "missing", Word.SILENT: "silent", Word.WRONG: "wrong"}
+CLASSES = {
+    Word.WORKS: "works",
+    Word.NOT_SEEN: "unseen",
+    Word.MISSING: "missing",
+    Word.SILENT: "silent",
+    Word.WRONG: "wrong",
+}
 
 
 def _cells(row: Row) -> str:
     """A row's three cells; what doesn't work has the function to write in the last one."""
-    to_write = "" if row.word == Word.WORKS or row.lacks else f"<br><small>{escape(where(row))}</small>"
+    to_write = "" if row.needs_nothing else f"<br><small>{escape(where(row))}</small>"
     return (
         f'<tr><td class="word {CLASSES[row.word]}">{row.word}</td>'
         f'<td title="{escape(row.what)}">{escape(row.name)}</td><td>{escape(row.detail)}{to_write}</td></tr>'

@@ -15,6 +15,7 @@ class Word(StrEnum):
     """The verdict on a mechanism."""
 
     WORKS = "works"
+    NOT_SEEN = "not seen"
     MISSING = "missing"
     SILENT = "silently does nothing"
     WRONG = "wrong"
@@ -30,6 +31,15 @@ class Missing(Answer):
     """The mechanism isn't there, and PyTorch or the backend says so."""
 
     word = Word.MISSING
+
+
+class NotSeen(Answer):
+    """The call is accepted, and its effect cannot be told from none: nothing was left to wait for."""
+
+    word = Word.NOT_SEEN
+
+    def __init__(self) -> None:
+        super().__init__("accepted; the work was done before the call, so nothing shows what it does")
 
 
 class Silent(Answer):
@@ -101,6 +111,11 @@ class Row:
     what: str
     seconds: float
     lacks: tuple[str, ...] = ()  # what it needs and what is missing itself: the row says nothing of its own
+
+    @property
+    def needs_nothing(self) -> bool:
+        """Whether there is nothing to write, or what is to be written belongs to another row."""
+        return self.word in (Word.WORKS, Word.NOT_SEEN) or bool(self.lacks)
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""

@@ -35,7 +35,7 @@ def as_text(device: str, rows: list[Row], width: int = 120) -> str:
         lines += ["", section]
         for row in members:
             about = textwrap.wrap(row.detail, max(width - len(start), 40)) or [""]
-            if row.word != Word.WORKS and not row.lacks:
+            if not row.needs_nothing:
                 about += textwrap.wrap(f"→ {where(row)}", max(width - len(start), 40), subsequent_indent="  ")
             lines.append(f"  {row.word:{words}}  {row.name:{names}}  {about[0]}".rstrip())
             lines += [start + line for line in about[1:]]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from ..backend import Backend, timed
-from ..registry import Section, Silent, Wrong
+from ..registry import NotSeen, Section, Silent, Wrong
 from .streams import check_waits
 
 section = Section("events", step=6, chapter="06-stream", needs=("import", "streams"))
@@ -36,11 +36,11 @@ def synchronize(backend: Backend) -> None:
             backend.long_work(30)
         return stream.record_event().synchronize
 
-    check_waits(backend, work, "Event.synchronize()")
+    check_waits(work, stream, "Event.synchronize()")
 
 
 @section.probe("event versions", write="DeviceGuardImplInterface::record: each record makes a new version", needs=NEEDS)
-def versions(backend: Backend) -> str:
+def versions(backend: Backend) -> None:
     """Records an event that has happened once more, behind work, and asks it and waits for it again."""
     stream, event = torch.Stream(backend.device()), torch.Event(backend.name)
     event.record(stream)
@@ -58,8 +58,9 @@ def versions(backend: Backend) -> str:
         event.record(stream)
         return event.synchronize
 
-    check_waits(backend, again, "Event.synchronize() of an event that was recorded again")
-    return "recorded again, it stands for the new point" if busy else "accepted; the device was too fast to see more"
+    check_waits(again, stream, "Event.synchronize() of an event that was recorded again")
+    if not busy:
+        raise NotSeen
 
 
 @section.probe("event times", write="DeviceGuardImplInterface::elapsedTime", needs=NEEDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..backend import Backend
-from ..registry import Section, Silent, Wrong
+from ..registry import NotSeen, Section, Silent, Wrong
 
 section = Section("memory", step=7, chapter="07-memory", needs=("import", "tensors"))
 SIZE = 8 << 20  # bytes: enough to be seen beside what the probe itself uses
@@ -73,7 +73,7 @@ def free_memory(backend: Backend) -> None:
 @section.probe(
     "record_stream", write="aten::record_stream → DeviceAllocator::recordStream", needs=(*section.needs, "streams")
 )
-def record_stream(backend: Backend) -> str:
+def record_stream(backend: Backend) -> None:
     """Frees a tensor that another stream still reads, takes memory of its size, and looks whether that is the same."""
     other = torch.Stream(backend.device())
     x = torch.ones(384, 384).to(backend.device())
@@ -91,4 +91,5 @@ def record_stream(backend: Backend) -> str:
     new.zero_()
     torch.accelerator.synchronize()
     backend.check(y, torch.full((384, 384), 2.0), "what the other stream has read")
-    return "freed memory waits for the streams that use it" if busy else "accepted; the device was too fast to see more"
+    if not busy:
+        raise NotSeen
