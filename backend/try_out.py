@@ -19,6 +19,7 @@ from pathlib import Path
 import names
 
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+COMPLAINT = re.compile(r"FAILED: |CMake Error|: (?:fatal )?error: ")  # of ninja, of CMake, of a compiler
 
 
 def is_loaded_by_pytorch(step: str) -> bool:
@@ -41,7 +42,7 @@ def build(project: Path) -> Path:
     """Builds and installs it beside its sources; returns the folder.
 
     Raises:
-        ValueError: If it cannot be built, with what the compiler said last.
+        ValueError: If it cannot be built, with what the compiler complained of first.
     """
     site = project / "build" / "site"
     shutil.rmtree(site, ignore_errors=True)
@@ -52,7 +53,10 @@ def build(project: Path) -> Path:
         command, env=os.environ | path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     if done.returncode:
-        raise ValueError(f"{project} cannot be built:\n{done.stdout[-5000:]}")
+        lines = done.stdout.splitlines()
+        first = next((i for i, line in enumerate(lines) if COMPLAINT.search(line)), -40)
+        said = "\n".join(line[:1000] for line in lines[first:][:40])  # a compiler's command is longer than its words
+        raise ValueError(f"{project} cannot be built:\n{said}")
     return site
 
 

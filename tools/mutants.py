@@ -21,6 +21,7 @@ import ast
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -33,6 +34,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -84,6 +86,7 @@ class Mutant:
     ends: str = "fail"
     compile: tuple[str, ...] = ()  # where a header is changed: who is compiled anew
     seen: tuple[str, ...] = ()  # where others had it: addresses
+    unless_cuda: bool = False  # whether a PyTorch that was built with CUDA never shows it
 
     @property
     def of_contract(self) -> bool:
@@ -475,6 +478,12 @@ def newer_than_the_build() -> str:
 
 
 @cache
+def built_with_cuda() -> bool:
+    """Whether PyTorch was built with CUDA; read where it was written down, for to import it takes a second."""
+    found = find_spec("torch")
+    return bool(runpy.run_path(str(Path(found.origin).with_name("version.py")))["cuda"]) if found else False
+
+
 def compiler_version() -> str:
     """What the compiler of the build says that it is."""
     compiler = next(word for word in read_units(BUILD)[0].command if "ccache" not in word)
@@ -502,6 +511,8 @@ def main() -> None:
     if given.check:
         print(f"mutants: all {len(mutants)} fit the sources; every entry of openreg.h, guard and hooks has one")
         return
+    if built_with_cuda():
+        mutants = [mutant for mutant in mutants if not mutant.unless_cuda]
     start = time.monotonic()
     if newer := newer_than_the_build():
         sys.exit(f"mutants: {newer} is newer than the libraries, and a verdict would be on others; run: make build")
