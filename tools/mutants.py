@@ -477,13 +477,13 @@ def newer_than_the_build() -> str:
     return next((str(file.relative_to(ROOT)) for file in sources if file.stat().st_mtime > built), "")
 
 
-@cache
 def built_with_cuda() -> bool:
     """Whether PyTorch was built with CUDA; read where it was written down, for to import it takes a second."""
     found = find_spec("torch")
     return bool(runpy.run_path(str(Path(found.origin).with_name("version.py")))["cuda"]) if found else False
 
 
+@cache
 def compiler_version() -> str:
     """What the compiler of the build says that it is."""
     compiler = next(word for word in read_units(BUILD)[0].command if "ccache" not in word)
