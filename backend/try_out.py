@@ -48,9 +48,14 @@ def build(project: Path) -> Path:
     shutil.rmtree(site, ignore_errors=True)
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--target", str(site)]
     command = [sys.executable, "-m", "pip", "install", *options, str(project)]
-    path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}  # of CMake and Ninja
+    name = tomllib.loads((project / "generated.toml").read_text())["name"]
+    added = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # of CMake and Ninja
+        # What is beside it there is not what it depends on, so it is to know where this environment has that.
+        "CMAKE_ARGS": f"{os.environ.get('CMAKE_ARGS', '')} -D{name.upper()}_WHEEL=OFF",
+    }
     done = subprocess.run(
-        command, env=os.environ | path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command, env=os.environ | added, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     if done.returncode:
         lines = done.stdout.splitlines()

@@ -390,6 +390,12 @@ def test_the_skeleton_says_what_is_to_be_written_first(acme: Any, tmp_path: Path
     recorded("acme_skeleton", "python -c \"import torch, torch_acme; torch.ones(2, device='acme')\"", last + "\n")
 
 
+def test_what_is_tried_finds_the_libraries_of_its_environment(acme: Any) -> None:
+    (library,) = (acme[1] / "torch_acme" / "lib").glob("libacme*_device.so")
+    blas = importlib.util.find_spec("scipy_openblas32")
+    assert blas and f"{blas.submodule_search_locations[0]}/lib".encode() in library.read_bytes()
+
+
 def test_with_a_driver_the_program_of_the_step_runs(acme: Any, tmp_path: Path) -> None:
     project, _, site, _ = acme
     demo = ran(site, str(project / "demo.py"), where=tmp_path)
