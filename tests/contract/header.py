@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "openreg" / "driver" / "include"
 
 # Handles by the name of their type. All of them are pointers that are never followed.
-HANDLES = ("orStream_t", "orEvent_t", "orModule_t", "orKernel_t", "orSubscriber_t")
+HANDLES = ("orStream_t", "orEvent_t", "orModule_t", "orKernel_t", "orSubscriber_t", "orGraph_t", "orGraphExec_t")
 
 _ENTRY = re.compile(
     r"(?:/\*\*(?P<comment>(?:(?!\*/).)*)\*/\s*)?OPENREG_EXPORT\s+(?P<returns>[\w\s*]+?)\s*\b(?P<name>or\w+)\s*"

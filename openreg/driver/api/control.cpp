@@ -36,7 +36,7 @@ class Control : public Entry {
 } // namespace
 
 orError_t openreg::api::errorOfName(const char* name) {
-  for (int code = orSuccess; code <= orErrorVendor; ++code) {
+  for (int code = orSuccess; code <= orErrorStreamCaptureWrongThread; ++code) {
     if (std::strcmp(orGetErrorName(static_cast<orError_t>(code)), name) == 0) {
       return static_cast<orError_t>(code);
     }
@@ -74,7 +74,7 @@ orError_t orSimFailCall(const char* name, int n, orError_t error) {
       "argument 'entry' is '%s'; expected the name of a function of openreg.h that returns an error", name);
   entry.require(n >= 0, orErrorInvalidValue, "argument 'n' is %d; expected 0 or more", n);
   entry.require(
-      n == 0 || (error > orSuccess && error <= orErrorVendor), orErrorInvalidValue,
+      n == 0 || (error > orSuccess && error <= orErrorStreamCaptureWrongThread), orErrorInvalidValue,
       "argument 'error' is %d; expected an error of orError_t", static_cast<int>(error));
   if (entry.ok()) {
     const std::lock_guard lock(configurationMutex()); // The entry points do it themselves, whatever the driver.

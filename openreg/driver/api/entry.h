@@ -61,11 +61,11 @@ class Entry {
   }
 
   /// Calls the table's entry of the same name, which queues work on `stream`. Where launches are to block, waits for
-  /// that work and returns its error.
+  /// that work and returns its error, unless the stream captures: then there is no work yet.
   template <class... Params, class... Args>
   orError_t queue(orStream_t stream, orError_t (*OrDriver::*member)(Params...), Args... args) {
     call(name_, member, args...);
-    if (status_ == orSuccess && driver().launchBlocking) [[unlikely]] {
+    if (status_ == orSuccess && driver().launchBlocking && !captures(stream)) [[unlikely]] {
       call("orStreamSynchronize", &OrDriver::StreamSynchronize, stream);
     }
     return status_;
@@ -105,6 +105,13 @@ class Entry {
 
  private:
   orError_t start(Needs needs);
+
+  /// Whether a stream captures; a driver without that entry has none that does.
+  static bool captures(orStream_t stream) {
+    const auto info = driver().table.StreamGetCaptureInfo;
+    orStreamCaptureStatus status = orStreamCaptureStatusNone;
+    return info != nullptr && info(stream, &status, nullptr) == orSuccess && status != orStreamCaptureStatusNone;
+  }
 
   const char* name_;
   orError_t status_ = orSuccess;

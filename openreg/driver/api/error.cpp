@@ -55,6 +55,18 @@ Words wordsOf(orError_t error) {
       return {"orErrorDriver", "the driver cannot be loaded"};
     case orErrorVendor:
       return {"orErrorVendor", "the vendor's library failed"};
+    case orErrorStreamCaptureUnsupported:
+      return {"orErrorStreamCaptureUnsupported", "the call is not permitted while a stream captures"};
+    case orErrorStreamCaptureInvalidated:
+      return {"orErrorStreamCaptureInvalidated", "the capture was made invalid by an earlier call"};
+    case orErrorStreamCaptureUnmatched:
+      return {"orErrorStreamCaptureUnmatched", "the capture was begun on another stream"};
+    case orErrorStreamCaptureUnjoined:
+      return {"orErrorStreamCaptureUnjoined", "the capture has work that its first stream has not waited for"};
+    case orErrorStreamCaptureIsolation:
+      return {"orErrorStreamCaptureIsolation", "captured work would wait for work that is not captured"};
+    case orErrorStreamCaptureWrongThread:
+      return {"orErrorStreamCaptureWrongThread", "the capture was begun by another thread"};
   }
   return {"orErrorUnknown", "unknown error"}; // No `default` above: the compiler says which enumerator was forgotten.
 }

@@ -1,6 +1,7 @@
 // Modules, kernels and launches.
 #include "activity.h"
 #include "kernels/launch/registry.h"
+#include "launch_checks.h"
 #include "openreg_driver.h"
 
 using openreg::api::Entry;
@@ -22,19 +23,6 @@ orError_t orModuleGetKernel(orKernel_t* kernel, orModule_t module, const char* n
   return entry.call(&OrDriver::ModuleGetKernel, kernel, module, name);
 }
 
-namespace {
-/// Checks what can be said of a descriptor without knowing the device's memory.
-void checkPointer(Entry& entry, const orPointerArg& pointer, size_t index, size_t argsSize) {
-  entry.require(
-      pointer.offset % 8 == 0 && pointer.offset + sizeof(void*) <= argsSize, orErrorInvalidValue,
-      "argument 'pointers'[%zu] has offset %u; expected a multiple of 8 with a pointer inside the %zu argument bytes",
-      index, pointer.offset, argsSize);
-  entry.require(
-      pointer.access != 0 && (pointer.access & ~unsigned{orAccessRead | orAccessWrite}) == 0, orErrorInvalidValue,
-      "argument 'pointers'[%zu] has access 0x%x; expected orAccessRead, orAccessWrite or both", index, pointer.access);
-}
-} // namespace
-
 orError_t orLaunchKernel(
     orKernel_t kernel,
     const void* args,
@@ -43,17 +31,7 @@ orError_t orLaunchKernel(
     size_t pointerCount,
     orStream_t stream) {
   RecordedEntry entry("orLaunchKernel");
-  entry.notNull(args != nullptr || argsSize == 0, "args", "the argument bytes, as 'argsSize' is not 0");
-  entry.require(
-      argsSize <= OPENREG_MAX_ARGUMENT_BYTES, orErrorInvalidValue, "argument 'argsSize' is %zu; expected at most %d",
-      argsSize, OPENREG_MAX_ARGUMENT_BYTES);
-  entry.notNull(pointers != nullptr || pointerCount == 0, "pointers", "the descriptors, as 'pointerCount' is not 0");
-  entry.require(
-      pointerCount <= OPENREG_MAX_POINTER_ARGS, orErrorInvalidValue,
-      "argument 'pointerCount' is %zu; expected at most %d", pointerCount, OPENREG_MAX_POINTER_ARGS);
-  for (size_t i = 0; entry.ok() && i < pointerCount; ++i) {
-    checkPointer(entry, pointers[i], i, argsSize);
-  }
+  openreg::api::checkArguments(entry, args, argsSize, pointers, pointerCount);
   return entry.queue(stream, &OrDriver::LaunchKernel, kernel, args, argsSize, pointers, pointerCount, stream);
 }
 

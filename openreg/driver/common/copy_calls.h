@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "calls.h"
+#include "capture.h"
 #include "stale.h"
 
 namespace openreg {
@@ -19,6 +20,7 @@ struct CopyCalls {
   static void memcpyWithStream(void* dst, const void* src, size_t size, orMemcpyKind kind, orStream_t stream) {
     auto& it = Given::usedStream(stream);
     const auto [to, from] = resolveBoth(dst, src, size, kind, it.device());
+    Given::all().captures.refuse(it, kNotExecuted);
     it.copyNow(number(stream), to, from, size);
   }
 
@@ -28,7 +30,15 @@ struct CopyCalls {
     if (size == 0) {
       return;
     }
-    if (to.mayBeQueued() && from.mayBeQueued()) {
+    const bool mayBeQueued = to.mayBeQueued() && from.mayBeQueued();
+    if (it.captures()) [[unlikely]] {
+      if (!mayBeQueued) {
+        Given::all().captures.refuse(it, "a launch of its graph would copy pageable memory, which may be gone by then");
+      } else if (capture(it, dst, src, size)) {
+        return;
+      }
+    }
+    if (mayBeQueued) {
       it.queueCopy(number(stream), std::move(to), std::move(from), size, nullptr);
     } else {
       it.copyNow(number(stream), to, from, size);
@@ -50,20 +60,39 @@ struct CopyCalls {
     require(other.failure.check());
     Place to = resolve("dst", dst, size, Want::Device, Given::device(dstDevice));
     Place from = resolve("src", src, size, Want::Device, Given::device(srcDevice));
-    if (size != 0) {
-      it.queueCopy(number(stream), std::move(to), std::move(from), size, &other != &own ? &other : nullptr);
+    Device* peer = &other != &own ? &other : nullptr;
+    if (size == 0 || (it.captures() && capture(it, dst, src, size, peer))) {
+      return;
     }
+    it.queueCopy(number(stream), std::move(to), std::move(from), size, peer);
   }
 
   static void memsetAsync(void* ptr, int value, size_t size, orStream_t stream) {
     auto& it = Given::usedStream(stream);
     Place dst = resolve("ptr", ptr, size, Want::Device, it.device());
-    if (size != 0) {
-      it.queueFill(number(stream), std::move(dst), value, size);
+    if (size == 0) {
+      return;
     }
+    if (it.captures() && Given::all().captures.add(it, FillWork{static_cast<char*>(ptr), value, size})) {
+      return;
+    }
+    it.queueFill(number(stream), std::move(dst), value, size);
   }
 
  private:
+  /// False if the stream has ceased to capture meanwhile.
+  static bool capture(auto& stream, void* dst, const void* src, size_t size, const Device* peer = nullptr) {
+    return Given::all().captures.add(
+        stream,
+        CopyWork{
+            .dst = static_cast<char*>(dst),
+            .src = static_cast<const char*>(src),
+            .size = size,
+            .toHost = Given::all().deviceOf(dst) == nullptr,
+            .fromHost = Given::all().deviceOf(src) == nullptr,
+            .peer = peer != nullptr ? peer->index : -1});
+  }
+
   enum class Want { Device, Host, Either };
 
   static std::pair<Place, Place>

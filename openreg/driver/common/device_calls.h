@@ -29,11 +29,16 @@ struct DeviceCalls {
   static orError_t deviceSynchronize(int index) {
     auto& it = Given::device(index);
     require(it.failure.check());
+    Given::all().captures.requireSafe();
     it.drain(); // A device that was never used has no streams, and stays unused.
     return it.surface();
   }
 
-  static void deviceReset(int index) { Given::device(index).reset(); }
+  static void deviceReset(int index) {
+    Given::all().captures.requireSafe();
+    Given::all().captures.drop(index);
+    Given::device(index).reset();
+  }
 
   static void deviceCanAccessPeer(int* canAccess, int index, int peer) { *canAccess = index != peer ? 1 : 0; }
 
@@ -48,6 +53,7 @@ struct DeviceCalls {
   static orError_t deviceDisablePeerAccess(int index, int peer) {
     auto& it = Given::device(index);
     if (it.canAccess(Given::device(peer))) {
+      Given::all().captures.requireSafe();
       it.drain(); // What is queued was launched with the access it needs.
       if (it.disablePeer(Given::device(peer))) {
         return orSuccess;

@@ -6,7 +6,9 @@
 #include <mutex>
 #include <utility>
 
+#include "capture.h"
 #include "handle.h"
+#include "lookup.h"
 #include "shared_event.h"
 
 namespace openreg {
@@ -29,7 +31,7 @@ class EventBase : public Handled {
     shared_ = std::move(shared);
     device_.store(&device, std::memory_order_release);
     timed_.store(timed, std::memory_order_relaxed);
-    static_cast<Self*>(this)->forget();
+    forgetCapture();
     return Driver::instance().events.publish(static_cast<Self&>(*this));
   }
 
@@ -42,6 +44,7 @@ class EventBase : public Handled {
       }
       handle.store(0);
       shared_ = nullptr;
+      forgetCapture();
     }
     Driver::instance().events.release(static_cast<Self&>(*this));
     return true;
@@ -54,6 +57,22 @@ class EventBase : public Handled {
   }
   bool timed() const { return timed_.load(std::memory_order_relaxed); }
 
+  /// Where it was recorded last, if that was in a capture, which may have ended. Then it has no version.
+  std::shared_ptr<const CapturedPoint> captured() const {
+    if (!inCapture_.load(std::memory_order_acquire)) [[likely]] {
+      return nullptr;
+    }
+    const std::lock_guard lock(mutex_);
+    return captured_;
+  }
+
+  /// Makes that a point of a capture, or none; its version is forgotten.
+  void setCaptured(uint64_t expected, std::shared_ptr<const CapturedPoint> point) {
+    const std::lock_guard lock(mutex_);
+    requireStill(*this, expected);
+    forgetCapture(std::move(point));
+  }
+
  protected:
   mutable std::mutex mutex_; ///< Guards the handle's end, and what the driver records.
 
@@ -61,9 +80,17 @@ class EventBase : public Handled {
   friend Self; // Alone may be one.
   EventBase() = default;
 
+  void forgetCapture(std::shared_ptr<const CapturedPoint> point = nullptr) {
+    static_cast<Self*>(this)->forget();
+    captured_ = std::move(point);
+    inCapture_.store(captured_ != nullptr, std::memory_order_release);
+  }
+
   std::atomic<Device*> device_{nullptr};
   std::atomic<bool> timed_{true};
-  std::shared_ptr<SharedEvent> shared_; ///< Under mutex_.
+  std::shared_ptr<SharedEvent> shared_;           ///< Under mutex_.
+  std::shared_ptr<const CapturedPoint> captured_; ///< Under mutex_.
+  std::atomic<bool> inCapture_{false};            ///< Whether there is one.
 };
 
 } // namespace openreg

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "calls.h"
+#include "capture.h"
 #include "device.h"
 #include "shared_event.h"
 
@@ -45,14 +46,16 @@ struct EventCalls {
     }
     require(it.device().use());
     if (const auto shared = it.shared()) {
+      Given::all().captures.refuse(on, kOfOneProcess);
       recordShared(shared, on, number(stream));
-    } else {
+    } else if (!recordCaptured(it, number(event), on)) {
       it.record(number(event), on, number(stream));
     }
   }
 
   static orError_t eventQuery(orEvent_t event) {
     auto& it = Given::event(event);
+    refuseCaptured(it);
     const auto shared = it.shared();
     const bool complete = shared != nullptr ? shared->isComplete(shared->latest())
                                             : it.latest().poll(); // Before the failure, which the work may bring.
@@ -64,6 +67,7 @@ struct EventCalls {
     auto& it = Given::event(event);
     auto& device = it.device();
     require(device.failure.check());
+    refuseCaptured(it);
     if (const auto shared = it.shared()) {
       shared->wait(shared->latest(), hasFailed, static_cast<DeviceBase*>(&device));
     } else {
@@ -92,6 +96,15 @@ struct EventCalls {
     return orSuccess;
   }
 
+  /// A stream is to wait for an event, and one of the two captures, or did: true if that is all there is to do.
+  static bool waitCaptured(auto& stream, auto& event) {
+    const auto point = event.captured();
+    if (point == nullptr && !stream.captures()) [[likely]] {
+      return false;
+    }
+    return Given::all().captures.wait(stream, stream.device().index, point, event.stamp().recorded);
+  }
+
   /// Work of a stream that is submitted later waits for the latest version of an interprocess event.
   static void queueWaitShared(std::shared_ptr<SharedEvent> shared, auto& stream, uint64_t handle) {
     const uint64_t version = shared->latest();
@@ -104,6 +117,23 @@ struct EventCalls {
   }
 
  private:
+  /// True if the stream captures, and the event stands for a point of that now.
+  static bool recordCaptured(auto& event, uint64_t handle, auto& stream) {
+    auto point = stream.captures() ? Given::all().captures.point(stream) : nullptr;
+    if (point == nullptr && event.captured() == nullptr) [[likely]] {
+      return false;
+    }
+    const bool is = point != nullptr;
+    event.setCaptured(handle, std::move(point));
+    return is;
+  }
+
+  static void refuseCaptured(auto& event) {
+    if (const auto point = event.captured()) [[unlikely]] {
+      Given::all().captures.refuse(point->capture, kNotExecuted);
+    }
+  }
+
   /// A version of an interprocess event, for a function of the host in a stream of `device`.
   struct Shared {
     std::shared_ptr<SharedEvent> event;
@@ -136,6 +166,7 @@ struct EventCalls {
   /// An event that can have a time.
   static auto& timed(orEvent_t event, const char* argument) {
     auto& it = Given::event(event, argument);
+    refuseCaptured(it);
     const char* lacks = !it.timed() ? "was created with orEventDisableTiming; expected an event with a time stamp"
                         : !it.stamp().recorded ? "was never recorded; expected a recorded event"
                                                : nullptr;

@@ -30,6 +30,7 @@ struct IpcCalls {
       refuse(ptr, "which another process shares; expected memory of this process, from orMalloc");
     }
     require(device->use());
+    Given::all().captures.requireSafe();
     const std::optional<orIpcMemHandle> shared = device->share(block->base);
     if (!shared) {
       refuse(ptr, "which has been freed meanwhile; expected live device memory");
@@ -44,6 +45,7 @@ struct IpcCalls {
   }
 
   static orError_t ipcCloseMemHandle(void* ptr) {
+    Given::all().captures.requireSafe();
     auto* device = Given::all().deviceOf(ptr);
     const auto block = device != nullptr ? device->memory.find(ptr) : std::nullopt;
     if (block && block->base == ptr && device->memory.isForeign(ptr)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "calls.h"
+#include "capture.h"
 #include "stale.h"
 
 namespace openreg {
@@ -35,13 +36,37 @@ struct KernelCalls {
           it.device.load()->index, device.index)};
     }
     require(device.use());
-    if (argsSize < it.minArgsSize()) {
+    requireArguments(it, args, argsSize, pointers, pointerCount);
+    if (on.captures()) [[unlikely]] {
+      if (Given::all().captures.add(
+              on, captured(number(kernel), it.name(), args, argsSize, pointers, pointerCount))) {
+        return;
+      }
+    }
+    on.queueLaunch(number(stream), it, args, argsSize, pointers, pointerCount);
+  }
+
+  /// Refuses arguments that a kernel can't be launched with.
+  static void requireArguments(
+      const auto& kernel, const void* args, size_t argsSize, const orPointerArg* pointers, size_t pointerCount) {
+    if (argsSize < kernel.minArgsSize()) {
       throw Refused{orDriverError(
-          orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, it.name(),
-          it.minArgsSize())};
+          orErrorInvalidValue, "argument 'argsSize' is %zu; kernel '%s' expects at least %zu", argsSize, kernel.name(),
+          kernel.minArgsSize())};
     }
     refuseStale(Given::all().devices, args, pointers, pointerCount);
-    on.queueLaunch(number(stream), it, args, argsSize, pointers, pointerCount);
+  }
+
+  /// A launch as a graph remembers it.
+  static KernelWork captured(
+      uint64_t kernel,
+      const char* name,
+      const void* args,
+      size_t argsSize,
+      const orPointerArg* pointers,
+      size_t pointerCount) {
+    const char* bytes = static_cast<const char*>(args);
+    return {kernel, name, {bytes, bytes + argsSize}, {pointers, pointers + pointerCount}};
   }
 };
 

@@ -20,12 +20,16 @@ std::string kindOf(uint64_t handle) {
       return "kernel";
     case HandleKind::Subscriber:
       return "subscriber";
+    case HandleKind::Graph:
+      return "graph";
+    case HandleKind::GraphExec:
+      return "exec";
   }
   return "";
 }
 
 std::string withArticle(const std::string& kind) {
-  return (kind == "event" ? "an " : "a ") + kind;
+  return kind == "exec" ? "an instantiated graph" : (kind == "event" ? "an " : "a ") + kind;
 }
 
 } // namespace

@@ -12,6 +12,7 @@ struct MemoryCalls {
   static void malloc(void** ptr, size_t size, int index) {
     *ptr = nullptr;
     auto& it = Given::usedDevice(index);
+    Given::all().captures.requireSafe();
     if (size != 0) {
       *ptr = it.allocate(size);
     }
@@ -21,6 +22,7 @@ struct MemoryCalls {
     if (ptr == nullptr) {
       return orSuccess;
     }
+    Given::all().captures.requireSafe();
     auto* device = Given::all().deviceOf(ptr);
     if (device == nullptr) {
       return orDriverError(
@@ -63,6 +65,7 @@ struct MemoryCalls {
     if (size == 0) {
       return orSuccess;
     }
+    Given::all().captures.requireSafe();
     *ptr = Given::all().pinned().allocate(size, index);
     if (*ptr == nullptr) {
       return orDriverError(
@@ -72,6 +75,9 @@ struct MemoryCalls {
   }
 
   static orError_t freeHost(void* ptr) {
+    if (ptr != nullptr) {
+      Given::all().captures.requireSafe();
+    }
     auto* pinned = Given::all().pinnedIfAny();
     if (ptr == nullptr || (pinned != nullptr && pinned->release(ptr))) {
       return orSuccess;

@@ -7,7 +7,9 @@
 
 #include "activity.h"
 #include "api/failure.h"
+#include "capture.h"
 #include "check.h"
+#include "graph_object.h"
 #include "handle.h"
 #include "lookup.h"
 #include "openreg_driver.h"
@@ -32,8 +34,11 @@ struct Objects {
   HandleTable<Event, HandleKind::Event, 1024 * 1024> events;
   HandleTable<Module, HandleKind::Module, kMaxModules> modules;
   HandleTable<Kernel, HandleKind::Kernel, 64 * 1024> kernels;
+  HandleTable<GraphObject<Device, GraphNodes>, HandleKind::Graph, 64 * 1024> graphs;
+  HandleTable<GraphObject<Device, typename Device::Program>, HandleKind::GraphExec, 64 * 1024> graphExecs;
   std::mutex modulesMutex;
   std::vector<std::unique_ptr<Device>> devices;
+  Captures captures;
   Activity activity;
 
   Device& device(int index) const { return *devices[static_cast<size_t>(index)]; }
@@ -48,7 +53,7 @@ struct Objects {
     return nullptr;
   }
 
-  /// The device is reset: its events, modules and kernels are gone. (Streams have work to end.)
+  /// The device is reset: its events, graphs, modules and kernels are gone. (Streams have work to end.)
   void invalidateHandles(Device& device) {
     events.forEach([&](Event& event) {
       const uint64_t handle = event.handle.load();
@@ -56,6 +61,16 @@ struct Objects {
         event.close(handle);
       }
     });
+    const auto close = [&](auto& table) {
+      table.forEach([&](auto& object) {
+        const uint64_t handle = object.handle.load();
+        if (handle != 0 && object.device.load() == &device && object.close(handle)) {
+          table.release(object);
+        }
+      });
+    };
+    close(graphs);
+    close(graphExecs);
     const std::lock_guard lock(modulesMutex);
     const auto drop = [&](auto& table) {
       table.forEach([&](auto& object) {

@@ -38,6 +38,7 @@ struct StreamCalls {
           orErrorInvalidHandle,
           "argument 'stream' is the default stream of device %d; expected one from orStreamCreate", it.device().index);
     }
+    Given::all().captures.leave(it);
     if (!it.close(number(stream))) {
       refuseHandle(HandleKind::Stream, number(stream));
     }
@@ -50,6 +51,7 @@ struct StreamCalls {
 
   static orError_t streamQuery(orStream_t stream) {
     auto& it = Given::stream(stream);
+    Given::all().captures.refuse(it, kNotExecuted);
     const bool idle = it.poll(number(stream)); // Asked before the failure: the last piece of work may be what fails.
     require(it.device().surface());
     return idle ? orSuccess : orErrorNotReady;
@@ -59,6 +61,7 @@ struct StreamCalls {
     auto& it = Given::stream(stream);
     auto& device = it.device();
     require(device.failure.check());
+    Given::all().captures.refuse(it, kNotExecuted);
     it.synchronize(number(stream));
     return device.surface();
   }
@@ -68,14 +71,19 @@ struct StreamCalls {
     auto& awaited = Given::event(event);
     require(it.device().use());
     if (auto shared = awaited.shared()) {
+      Given::all().captures.refuse(it, kOfOneProcess);
       EventCalls<Driver>::queueWaitShared(std::move(shared), it, number(stream));
-    } else {
+    } else if (!EventCalls<Driver>::waitCaptured(it, awaited)) {
       it.queueWait(number(stream), awaited);
     }
   }
 
   static void launchHostFunc(orStream_t stream, orHostFn_t function, void* userData) {
-    Given::usedStream(stream).queueHostFunction(number(stream), function, userData, /*always=*/false);
+    auto& it = Given::usedStream(stream);
+    if (it.captures() && Given::all().captures.add(it, HostWork{function, userData})) {
+      return;
+    }
+    it.queueHostFunction(number(stream), function, userData, /*always=*/false);
   }
 
  private:

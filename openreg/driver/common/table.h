@@ -5,6 +5,7 @@
 #include "copy_calls.h"
 #include "device_calls.h"
 #include "event_calls.h"
+#include "graph_calls.h"
 #include "guarded.h"
 #include "ipc_calls.h"
 #include "kernel_calls.h"
@@ -23,6 +24,7 @@ constexpr OrDriver tableOf(const char* name) {
   using Sharing = IpcCalls<Driver>;
   using Events = EventCalls<Driver>;
   using Kernels = KernelCalls<Driver>;
+  using Graphs = GraphCalls<Driver>;
   using Activities = ActivityCalls<Driver>;
   return {
       .size = sizeof(OrDriver),
@@ -72,6 +74,17 @@ constexpr OrDriver tableOf(const char* name) {
       .ActivityUnsubscribe = guarded<Activities::activityUnsubscribe>,
       .IpcGetEventHandle = guarded<Sharing::ipcGetEventHandle>,
       .IpcOpenEventHandle = guarded<Sharing::ipcOpenEventHandle>,
+      .StreamBeginCapture = guarded<Graphs::streamBeginCapture>,
+      .StreamEndCapture = guarded<Graphs::streamEndCapture>,
+      .StreamGetCaptureInfo = guarded<Graphs::streamGetCaptureInfo>,
+      .ThreadExchangeStreamCaptureMode = guarded<Graphs::threadExchangeStreamCaptureMode>,
+      .GraphGetNodeCount = guarded<Graphs::graphGetNodeCount>,
+      .GraphDebugDotPrint = guarded<Graphs::graphDebugDotPrint>,
+      .GraphDestroy = guarded<Graphs::graphDestroy>,
+      .GraphInstantiate = guarded<Graphs::graphInstantiate>,
+      .GraphExecKernelNodeSetParams = guarded<Graphs::graphExecKernelNodeSetParams>,
+      .GraphLaunch = guarded<Graphs::graphLaunch>,
+      .GraphExecDestroy = guarded<Graphs::graphExecDestroy>,
   };
 }
 

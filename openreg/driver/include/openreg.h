@@ -94,8 +94,17 @@ typedef enum orError_t {
   orErrorPeerAccessNotEnabled = 15,     /**< Peer access was to be disabled but is not enabled. */
   orErrorPeerAccessAlreadyEnabled = 16, /**< Peer access is enabled already. */
   orErrorDriver = 17, /**< The driver that OPENREG_DRIVER names cannot be loaded or has the wrong version. */
-  orErrorVendor = 18  /**< The vendor's library failed with a code that none of these describes; the message has the
+  orErrorVendor = 18, /**< The vendor's library failed with a code that none of these describes; the message has the
                            vendor's call, code and text. Sticky when it was asynchronous work's. */
+  orErrorStreamCaptureUnsupported = 19, /**< The call is not permitted while a capture is under way, which it has made
+                                             invalid. */
+  orErrorStreamCaptureInvalidated = 20, /**< The capture was made invalid by an earlier call; the message says which. */
+  orErrorStreamCaptureUnmatched = 21,   /**< The capture was begun on another stream. */
+  orErrorStreamCaptureUnjoined = 22,    /**< A stream that joined the capture has work that its first stream has not
+                                             waited for. */
+  orErrorStreamCaptureIsolation = 23,   /**< Work that is captured would wait for work that is not, or that belongs to
+                                             another capture. */
+  orErrorStreamCaptureWrongThread = 24  /**< The capture was begun by another thread, and its mode is not relaxed. */
 } orError_t;
 
 /**
@@ -706,6 +715,170 @@ OPENREG_EXPORT orError_t orLaunchKernel(
     const orPointerArg* pointers,
     size_t pointerCount,
     orStream_t stream);
+
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------- graph
+ */
+
+/** @defgroup or_graph Graph
+ *
+ * Work that is submitted again and again can be captured once and launched as a whole. A capture begins on a stream.
+ * Until it ends, kernels, asynchronous copies and fills, and functions of the host that are submitted to that stream
+ * are recorded and not executed. Another stream joins the capture when it waits for an event that was recorded in it,
+ * and must be joined in turn: the first stream waits, by an event, for the last work of all others before the capture
+ * ends. All streams of a capture are of one device.
+ *
+ * | here                              | CUDA                                            |
+ * |-----------------------------------|-------------------------------------------------|
+ * | orStreamBeginCapture              | cudaStreamBeginCapture                          |
+ * | orStreamEndCapture                | cudaStreamEndCapture                            |
+ * | orStreamGetCaptureInfo            | cudaStreamGetCaptureInfo                        |
+ * | orThreadExchangeStreamCaptureMode | cudaThreadExchangeStreamCaptureMode             |
+ * | orGraphGetNodeCount               | cudaGraphGetNodes                               |
+ * | orGraphDebugDotPrint              | cudaGraphDebugDotPrint                          |
+ * | orGraphInstantiate                | cudaGraphInstantiate                            |
+ * | orGraphExecKernelNodeSetParams    | cudaGraphExecKernelNodeSetParams                |
+ * | orGraphLaunch                     | cudaGraphLaunch                                 |
+ * | orGraphDestroy, orGraphExecDestroy | cudaGraphDestroy, cudaGraphExecDestroy         |
+ *
+ * **What a graph remembers.** Addresses, sizes and argument bytes as they were, not what the memory holds: each launch
+ * reads what is there by then. The memory must stay allocated as long as the graph is launched; what is freed is found
+ * when its turn comes (::orErrorIllegalAddress), pinned memory at the launch. A function of the host is called at each
+ * launch.
+ *
+ * **What cannot be captured** makes the capture invalid, with ::orErrorStreamCaptureUnsupported: to query or synchronise
+ * a stream that captures or an event that was recorded in a capture, a synchronous copy on such a stream, a copy of
+ * pageable memory (its bytes would be read at the launch, when they may be gone), an interprocess event. So do, by the
+ * capture's mode, calls that may wait for the device: ::orDeviceSynchronize, ::orDeviceReset, ::orMalloc, ::orFree,
+ * ::orMallocHost, ::orFreeHost, ::orDeviceDisablePeerAccess, ::orIpcGetMemHandle, ::orIpcCloseMemHandle.
+ *
+ * **Events.** An event that was recorded in a capture is a point of that capture, and is there to be waited for. Once
+ * the capture has ended, the event counts as never recorded.
+ *  @{ */
+
+/** Captured work. A value, like ::orStream_t. */
+typedef struct orGraph* orGraph_t;
+/** A graph that can be launched. A value, like ::orStream_t. */
+typedef struct orGraphExec* orGraphExec_t;
+
+// LITERALINCLUDE START: CONTRACT CAPTURE
+/** Which calls that may wait for the device are refused while a capture is under way. */
+typedef enum orStreamCaptureMode {
+  orStreamCaptureModeGlobal = 0,      /**< Those of every thread whose own mode is this, too. */
+  orStreamCaptureModeThreadLocal = 1, /**< Those of the thread that captures. */
+  orStreamCaptureModeRelaxed = 2      /**< None. Any thread may end the capture. */
+} orStreamCaptureMode;
+
+/** Whether a stream captures. */
+typedef enum orStreamCaptureStatus {
+  orStreamCaptureStatusNone = 0,       /**< It executes what is submitted. */
+  orStreamCaptureStatusActive = 1,     /**< It captures. */
+  orStreamCaptureStatusInvalidated = 2 /**< It captures, and the capture can only be ended. */
+} orStreamCaptureStatus;
+
+/**
+ * @brief From now on work submitted to `stream` is recorded. Does not block.
+ * @param stream Any stream, a default stream too, that doesn't capture.
+ * @param mode What it forbids meanwhile.
+ * @return ::orErrorInvalidValue (no such mode, or the stream captures already), ::orErrorInvalidHandle,
+ *         ::orErrorNotImplemented, ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orStreamBeginCapture(orStream_t stream, orStreamCaptureMode mode);
+
+/**
+ * @brief Ends a capture, whatever has become of it: its streams execute again. Does not block.
+ * @param stream The stream on which it was begun.
+ * @param[out] graph Receives the handle, which the caller owns; null on an error.
+ * @return ::orErrorInvalidValue (it doesn't capture), ::orErrorStreamCaptureUnmatched and
+ *         ::orErrorStreamCaptureWrongThread (then the capture goes on), ::orErrorStreamCaptureInvalidated,
+ *         ::orErrorStreamCaptureUnjoined, ::orErrorMemoryAllocation (too many graphs), ::orErrorInvalidHandle,
+ *         ::orErrorNotImplemented, ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orStreamEndCapture(orStream_t stream, orGraph_t* graph);
+
+/**
+ * @brief Tells whether a stream captures, and in which capture. Does not block, and disturbs no capture.
+ * @param stream Stream.
+ * @param[out] status Receives it.
+ * @param[out] id Receives the capture's number, unique in the process; 0 if there is none. May be null.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorNotImplemented, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orStreamGetCaptureInfo(orStream_t stream, orStreamCaptureStatus* status, uint64_t* id);
+
+/**
+ * @brief Exchanges the calling thread's mode, at first ::orStreamCaptureModeGlobal, which says how much it heeds captures.
+ *
+ * With Global, calls that may wait for the device are refused while this thread has a capture that is not relaxed, or
+ * another one a global capture; with ThreadLocal, while this thread has one; with Relaxed, never: for an allocator that
+ * knows what it does. Does not block.
+ * @param[in,out] mode The new one; receives the old one.
+ * @return ::orErrorInvalidValue, ::orErrorNotImplemented, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orThreadExchangeStreamCaptureMode(orStreamCaptureMode* mode);
+// LITERALINCLUDE END: CONTRACT CAPTURE
+
+// LITERALINCLUDE START: CONTRACT GRAPH
+/**
+ * @brief Number of nodes: one for each kernel, copy, fill and function of the host. Does not block.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorNotImplemented, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orGraphGetNodeCount(orGraph_t graph, size_t* count);
+
+/**
+ * @brief Writes a graph as a picture for Graphviz: its nodes, in the order of submission, and what each waits for.
+ * @param graph Graph.
+ * @param path File, which is replaced.
+ * @return ::orErrorInvalidValue (the file cannot be written; the message says why), ::orErrorInvalidHandle,
+ *         ::orErrorNotImplemented, ::orErrorForked.
+ */
+OPENREG_EXPORT orError_t orGraphDebugDotPrint(orGraph_t graph, const char* path);
+
+/** @brief Gives the handle back. What was made of the graph by ::orGraphInstantiate stays. Does not block.
+ *  @return ::orErrorInvalidHandle. In a forked child does nothing and returns ::orSuccess. */
+OPENREG_EXPORT orError_t orGraphDestroy(orGraph_t graph);
+
+/**
+ * @brief Makes of a graph what can be launched: all that is known beforehand is done here, once. May block shortly.
+ * @param[out] exec Receives the handle; the caller owns it.
+ * @param graph Graph.
+ * @return ::orErrorInvalidValue, ::orErrorInvalidHandle, ::orErrorMemoryAllocation (too many), ::orErrorNotImplemented,
+ *         ::orErrorForked, or the device's sticky error.
+ */
+OPENREG_EXPORT orError_t orGraphInstantiate(orGraphExec_t* exec, orGraph_t graph);
+
+/**
+ * @brief Gives a kernel of a graph other arguments, from the next launch on. Those submitted already keep theirs. Does
+ *        not block.
+ * @param exec Graph.
+ * @param node Number of the node, in the order of submission, from 0 on.
+ * @param args As in ::orLaunchKernel, and all that follow.
+ * @return Of ::orLaunchKernel, and ::orErrorInvalidValue for a node that isn't there or is no kernel,
+ *         ::orErrorNotImplemented.
+ */
+OPENREG_EXPORT orError_t orGraphExecKernelNodeSetParams(
+    orGraphExec_t exec,
+    size_t node,
+    const void* args,
+    size_t argsSize,
+    const orPointerArg* pointers,
+    size_t pointerCount);
+
+/**
+ * @brief Queues all of a graph on a stream, as one piece of its work: each node after those it depends on, in any order
+ *        besides, and what is submitted later after all. Does not block.
+ * @param exec Graph.
+ * @param stream Stream of the graph's device that doesn't capture.
+ * @return ::orErrorInvalidHandle (also for a stream of another device), ::orErrorInvalidValue (pinned memory that was
+ *         freed), ::orErrorStreamCaptureUnsupported, ::orErrorNotImplemented, ::orErrorForked, or the device's sticky
+ *         error.
+ */
+OPENREG_EXPORT orError_t orGraphLaunch(orGraphExec_t exec, orStream_t stream);
+
+/** @brief Gives the handle back. Launches already submitted still run. Does not block.
+ *  @return ::orErrorInvalidHandle. In a forked child does nothing and returns ::orSuccess. */
+OPENREG_EXPORT orError_t orGraphExecDestroy(orGraphExec_t exec);
+// LITERALINCLUDE END: CONTRACT GRAPH
 
 /** @} */
 

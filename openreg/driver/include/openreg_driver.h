@@ -96,6 +96,24 @@ typedef struct OrDriver {
 
   orError_t (*IpcGetEventHandle)(orIpcEventHandle* handle, orEvent_t event);
   orError_t (*IpcOpenEventHandle)(orEvent_t* event, const orIpcEventHandle* handle, int device);
+
+  orError_t (*StreamBeginCapture)(orStream_t stream, orStreamCaptureMode mode);
+  orError_t (*StreamEndCapture)(orStream_t stream, orGraph_t* graph);
+  orError_t (*StreamGetCaptureInfo)(orStream_t stream, orStreamCaptureStatus* status, uint64_t* id);
+  orError_t (*ThreadExchangeStreamCaptureMode)(orStreamCaptureMode* mode);
+  orError_t (*GraphGetNodeCount)(orGraph_t graph, size_t* count);
+  orError_t (*GraphDebugDotPrint)(orGraph_t graph, const char* path);
+  orError_t (*GraphDestroy)(orGraph_t graph);
+  orError_t (*GraphInstantiate)(orGraphExec_t* exec, orGraph_t graph);
+  orError_t (*GraphExecKernelNodeSetParams)(
+      orGraphExec_t exec,
+      size_t node,
+      const void* args,
+      size_t argsSize,
+      const orPointerArg* pointers,
+      size_t pointerCount);
+  orError_t (*GraphLaunch)(orGraphExec_t exec, orStream_t stream);
+  orError_t (*GraphExecDestroy)(orGraphExec_t exec);
 } OrDriver;
 
 /**

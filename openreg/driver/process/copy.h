@@ -25,6 +25,9 @@ struct Place {
   bool mayBeQueued() const { return !pageable; }
 };
 
+/// The record of a copy that is to be made, whose ends on the host are pinned. `peer` as in orActivityRecord.
+orActivityRecord copyWork(bool toHost, bool fromHost, size_t size, int peer);
+
 /// A copy whose host end is pageable, through pinned memory of our own; blocks until it is done. The stream has been
 /// drained.
 void copyPageable(Stream& stream, uint64_t handle, const Place& dst, const Place& src, size_t size);

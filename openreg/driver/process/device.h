@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "common/device.h"
@@ -46,6 +47,20 @@ class Device : public DeviceBase {
   // See DeviceBase; these tell the executor, too.
   bool enablePeer(const Device& peer);
   bool disablePeer(const Device& peer);
+
+  // --------------------------------------------------------------------------------------------------- graphs
+
+  using Program = process::Program;
+  std::shared_ptr<const Program> instantiate(const GraphNodes& nodes);
+  std::shared_ptr<const Program>
+  withNode(const Program& program, size_t node, std::shared_ptr<const GraphNode> changed);
+
+  /// Posts a part of a graph; the point behind it. `works` are the records of its nodes, where they are to have some.
+  Point launchPart(
+      Stream& stream, uint64_t expected, const Program::Part& part, std::span<const orActivityRecord> works);
+
+  /// The executor of that life need not keep those graphs.
+  void forgetGraphs(uint64_t life, const std::vector<Program::Part>& parts);
 
   // -------------------------------------------------------------------------------------------------- streams
 
@@ -158,6 +173,7 @@ class Device : public DeviceBase {
   int memoryDescriptor();
 
  private:
+  void postNode(uint32_t graph, size_t number, const GraphNode& node);
   Lane& laneOf(const Stream& stream, uint64_t expected);
   void expectRecord(const orActivityRecord& work, uint64_t stream);
   void collectRecords();
@@ -189,6 +205,7 @@ class Device : public DeviceBase {
   std::shared_ptr<Executor> executor_;
   SharedFile memoryFile_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  uint32_t graphs_ = 0; ///< How many there have been.
 };
 
 } // namespace openreg::process

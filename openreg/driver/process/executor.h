@@ -20,7 +20,7 @@ namespace openreg::process {
 
 /// Whether a number that an executor has given is the code of a failure.
 constexpr bool isFailure(int32_t code) {
-  return code > orSuccess && code <= orErrorVendor && code != orErrorNotReady;
+  return code > orSuccess && code <= orErrorStreamCaptureWrongThread && code != orErrorNotReady;
 }
 
 /// Why an executor could not be started.

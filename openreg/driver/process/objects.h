@@ -1,7 +1,12 @@
 // What handles of this driver name. Objects are made once and then reused (common/handle.h).
 #pragma once
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "common/event.h"
+#include "common/capture.h"
 #include "common/handle.h"
 #include "openreg.h"
 
@@ -12,9 +17,10 @@ class Event;
 struct Host;
 struct Kernel;
 struct Place;
+class Program;
 
 /// A stream: a lane of its device, for as long as it has an owner.
-class Stream : public Handled {
+class Stream : public Capturable {
  public:
   Device& device() const { return *device_.load(std::memory_order_acquire); }
   uint32_t lane() const { return lane_.load(std::memory_order_relaxed); }
@@ -45,6 +51,8 @@ class Stream : public Handled {
       const orPointerArg* pointers,
       size_t pointerCount);
 
+  void queueGraph(uint64_t expected, const std::shared_ptr<const Program>& program);
+
   /// Waits for the stream, and for the copy if it is not done by then.
   void copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size);
 
@@ -58,6 +66,29 @@ class Stream : public Handled {
   std::atomic<Device*> device_{nullptr};
   std::atomic<uint32_t> lane_{0};
   std::atomic<int> priority_{0};
+};
+
+/// An instantiated graph. The executor has its nodes, and is only told to launch them; but functions of the host are
+/// called here, so that the graph is cut into parts where it has some.
+class Program {
+ public:
+  /// Nodes from `first` on, which the executor knows as a graph of its own; or, if they are none, that function.
+  struct Part {
+    uint32_t graph;
+    size_t first;
+    size_t count;
+  };
+
+  Program(Device& device, GraphNodes nodes) : nodes(std::move(nodes)), device_(device) {}
+  ~Program(); ///< The executor is told that its graphs are not needed any more.
+
+  GraphNodes nodes;
+  std::vector<Part> parts;
+  std::vector<Device*> peers; ///< Whose memory it uses.
+  uint64_t life = 0;          ///< Of its device.
+
+ private:
+  Device& device_;
 };
 
 /// A point in the work of a lane: reached when the lane's fence is.

@@ -10,8 +10,7 @@ namespace openreg::process {
 
 void Recorder::expect(const orActivityRecord& work) {
   const std::lock_guard lock(expecting_);
-  orActivityRecord& known = expected_[work.correlation] = work;
-  known.startNs = nowNs(); // No earlier can it begin.
+  expected_.emplace(work.correlation, work)->second.startNs = nowNs(); // No earlier can it begin.
 }
 
 // LITERALINCLUDE START: RECORDER
@@ -33,8 +32,8 @@ std::string Recorder::take(const WorkTimes& times) {
   orActivityRecord record;
   {
     const std::lock_guard lock(expecting_);
-    const auto work = expected_.find(times.correlation);
-    if (work == expected_.end()) {
+    const auto work = expected_.lower_bound(times.correlation);
+    if (work == expected_.end() || work->first != times.correlation) {
       return described(
           "has recorded the work of call %llu, which has submitted none, or one piece that is done",
           static_cast<unsigned long long>(times.correlation));

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <map>
 
 #include "openreg.h"
 #include "wire/channel.h"
@@ -29,7 +29,7 @@ class Recorder {
 
   Records& ring_;
   std::mutex expecting_;
-  std::unordered_map<uint64_t, orActivityRecord> expected_; ///< By correlation. Guarded by `expecting_`.
+  std::multimap<uint64_t, orActivityRecord> expected_; ///< By correlation, which a graph's nodes share: in their order.
   std::mutex collecting_;                                   ///< Held during callbacks, so that no record overtakes.
   uint64_t taken_ = 0;                                      ///< Guarded by `collecting_`.
 };

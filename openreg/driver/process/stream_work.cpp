@@ -35,18 +35,25 @@ size_t introducePeers(
   return foundCount;
 }
 
-orActivityRecord copyWork(const Place& dst, const Place& src, size_t size, const Device* other) {
-  orActivityRecord work = workOf(orActivityMemcpy, "memcpy", size);
-  work.direction = dst.host != nullptr   ? (src.host != nullptr ? orMemcpyHostToHost : orMemcpyDeviceToHost)
-                   : src.host != nullptr ? orMemcpyHostToDevice
-                                         : orMemcpyDeviceToDevice;
+orActivityRecord workOfCopy(const Place& dst, const Place& src, size_t size, const Device* other) {
+  orActivityRecord work =
+      copyWork(dst.host != nullptr, src.host != nullptr, size, other != nullptr ? other->index : -1);
   const bool pinned = dst.where == Where::Pinned || src.where == Where::Pinned;
   work.host = pinned ? orMemoryTypeHost : orMemoryTypeUnregistered;
-  work.peer = other != nullptr ? other->index : -1;
   return work;
 }
 
 } // namespace
+
+orActivityRecord copyWork(bool toHost, bool fromHost, size_t size, int peer) {
+  orActivityRecord work = workOf(orActivityMemcpy, "memcpy", size);
+  work.direction = toHost     ? (fromHost ? orMemcpyHostToHost : orMemcpyDeviceToHost)
+                   : fromHost ? orMemcpyHostToDevice
+                              : orMemcpyDeviceToDevice;
+  work.host = toHost || fromHost ? orMemoryTypeHost : orMemoryTypeUnregistered;
+  work.peer = peer;
+  return work;
+}
 
 bool Stream::close(uint64_t expected) {
   return device().destroyStream(*this, expected);
@@ -82,7 +89,7 @@ void Stream::queueCopy(uint64_t expected, const Place& dst, const Place& src, si
       host().pinned().open(end->host, device());
     }
   }
-  const Point point = device().submit(*this, expected, Kind::Copy, frame, copyWork(dst, src, size, other));
+  const Point point = device().submit(*this, expected, Kind::Copy, frame, workOfCopy(dst, src, size, other));
   for (const Place* end : {&dst, &src}) {
     if (end->where == Where::Pinned) {
       host().pinned().addUse(end->host, point); // So that freeing it waits.
@@ -105,7 +112,7 @@ void Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size
   }
   synchronize(expected);
   require(device().surface());
-  orActivityRecord work = copyWork(dst, src, size, nullptr);
+  orActivityRecord work = workOfCopy(dst, src, size, nullptr);
   work.startNs = nowNs();
   if (size != 0 && dst.host != nullptr && src.host != nullptr) {
     std::memmove(const_cast<char*>(dst.host), src.host, size);

@@ -9,6 +9,7 @@
 
 #include "common/device.h"
 #include "common/visits.h"
+#include "graph.h"
 #include "point.h"
 
 namespace openreg::sim {
@@ -30,6 +31,12 @@ class Device : public DeviceBase {
   void* allocate(size_t size);
   bool release(void* ptr) { return memory.release(ptr); }
   void info(size_t* free, size_t* total) const;
+
+  // Graphs; see GraphCalls.
+  using Program = sim::Program;
+  std::shared_ptr<const Program> instantiate(const GraphNodes& nodes) { return std::make_shared<Program>(nodes); }
+  std::shared_ptr<const Program>
+  withNode(const Program& program, size_t node, std::shared_ptr<const GraphNode> changed);
 
   // Memory shared between processes; see IpcCalls.
   std::optional<orIpcMemHandle> share(const char* base);

@@ -74,21 +74,26 @@ LaunchCommand::LaunchCommand(
 }
 
 void LaunchCommand::run(Stream& stream) {
+  const auto* pointers = reinterpret_cast<const orPointerArg*>(args() + descriptorsAt(argsSize_));
+  if (!runKernel(stream, entry_, args(), {pointers, pointerCount_})) {
+    correlation = 0; // It was not done.
+  }
+}
+
+bool runKernel(Stream& stream, const orKernelEntry& entry, char* args, std::span<const orPointerArg> pointers) {
   Device& device = stream.device();
-  RunningKernel kernel(device, entry_.name);
+  RunningKernel kernel(device, entry.name);
   device.delay(device.kernelDelayNs.load(std::memory_order_relaxed));
   if (device.failure.exists()) {
-    correlation = 0; // It was not done.
-    return;
+    return false;
   }
   const Standstill::Touch touch(simulator().standstill);
   std::vector<Span> peers; // Keeps memory of peers in place while the kernel runs. Usually empty.
-  const auto* pointers = reinterpret_cast<const orPointerArg*>(args() + descriptorsAt(argsSize_));
   std::array<char*, OPENREG_MAX_POINTER_ARGS> given; // All before the first is replaced: two may be the same one.
-  for (uint32_t i = 0; i < pointerCount_; ++i) {
-    std::memcpy(&given[i], args() + pointers[i].offset, sizeof(given[i]));
+  for (size_t i = 0; i < pointers.size(); ++i) {
+    std::memcpy(&given[i], args + pointers[i].offset, sizeof(given[i]));
   }
-  for (uint32_t i = 0; i < pointerCount_; ++i) {
+  for (size_t i = 0; i < pointers.size(); ++i) {
     const orPointerArg& argument = pointers[i];
     if (argument.extent == 0) {
       continue; // Nothing is touched, so whatever stands there may stay.
@@ -108,17 +113,17 @@ void LaunchCommand::run(Stream& stream) {
     }
     if (view == nullptr) {
       device.fail(
-          orErrorIllegalAddress, "kernel '" + std::string(entry_.name) + "' on device " + std::to_string(device.index) +
+          orErrorIllegalAddress, "kernel '" + std::string(entry.name) + "' on device " + std::to_string(device.index) +
                                      ": " + describe(argument, pointer, device));
-      return;
+      return true;
     }
     view = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(view) - static_cast<uintptr_t>(argument.lower));
-    std::memcpy(args() + argument.offset, &view, sizeof(view));
+    std::memcpy(args + argument.offset, &view, sizeof(view));
   }
   // Device code should use `fail`. But what it cannot foresee, such as memory that the host has not, must not end the
   // process.
   try {
-    entry_.function(args(), &kernel);
+    entry.function(args, &kernel);
   } catch (const abi::__forced_unwind&) {
     throw; // See Stream::run.
   } catch (const std::bad_alloc&) {
@@ -128,6 +133,7 @@ void LaunchCommand::run(Stream& stream) {
   } catch (...) {
     kernel.fail(orErrorLaunchFailure, "it threw something that is no std::exception");
   }
+  return true;
 }
 
 } // namespace openreg::sim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "command.h"
 #include "openreg_kernel.h"
@@ -14,7 +15,6 @@ class alignas(16) LaunchCommand final : public Command {
   LaunchCommand(
       const orKernelEntry& entry, const void* args, size_t argsSize, const orPointerArg* pointers, size_t pointerCount);
 
-  /// Checks each pointer, replaces it by the address in the view, and calls the kernel.
   void run(Stream& stream) override;
 
   bool describeWork(orActivityRecord& record) const override {
@@ -37,5 +37,9 @@ class alignas(16) LaunchCommand final : public Command {
   uint32_t argsSize_;
   uint32_t pointerCount_;
 };
+
+/// Checks each pointer among the argument bytes, replaces it by the address in the view, and calls the kernel. False if
+/// the device has failed before.
+bool runKernel(Stream& stream, const orKernelEntry& entry, char* args, std::span<const orPointerArg> pointers);
 
 } // namespace openreg::sim

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "api/state.h"
 #include "block_cache.h"
-#include "common/handle.h"
+#include "common/capture.h"
 #include "common/lookup.h"
 #include "queue.h"
 
@@ -18,9 +20,10 @@ class Device;
 class Event;
 struct Kernel;
 struct Place;
+struct Program;
 
 /// Has no thread until work is submitted that the caller cannot do itself. Objects are reused (HandleTable).
-class Stream : public Handled {
+class Stream : public Capturable {
  public:
   /// Gives the stream to an owner; returns its handle.
   uint64_t open(Device& device, int priority);
@@ -69,6 +72,11 @@ class Stream : public Handled {
       const orPointerArg* pointers,
       size_t pointerCount);
 
+  void queueGraph(uint64_t expected, const std::shared_ptr<const Program>& program);
+  /// The same where the caller has seen to it that host memory of the graph's copies stays: `held` does that.
+  void queueGraph(
+      uint64_t expected, const std::shared_ptr<const Program>& program, std::vector<std::shared_ptr<const void>> held);
+
   /// Copies in the calling thread, at its turn: no hand-over, no wake-up, and on an idle stream no thread.
   void copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size);
 
@@ -107,6 +115,9 @@ class Stream : public Handled {
 
  private:
   friend class Turn;
+
+  /// Kernels may use memory of peers until `end`.
+  void noteVisits(Position end);
 
   void startWorker();
   void work();

@@ -136,6 +136,10 @@ void Stream::queueLaunch(
   const Position end = submitWith<LaunchCommand>(
       LaunchCommand::extraBytes(argsSize, pointerCount), expected, *kernel.entry.load(std::memory_order_relaxed), args,
       argsSize, pointers, pointerCount);
+  noteVisits(end);
+}
+
+void Stream::noteVisits(Position end) {
   const Device& on = device();
   if (on.canAccessAny()) [[unlikely]] {
     for (const auto& other : simulator().devices) { // Whether it uses their memory shows only when it runs.

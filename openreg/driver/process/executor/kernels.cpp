@@ -52,6 +52,14 @@ void Service::onLaunch(const LaunchFrame& launch, Rest rest) {
         "a frame launches with " + std::to_string(launch.argsSize) + " bytes of arguments and " +
         std::to_string(launch.pointerCount) + " pointers, of which not all lie in them");
   }
+  if (GraphNodes* nodes = graphOf(launch.stream)) {
+    const auto& kernel = named(sim::simulator().kernels, handleOf<orKernel_t>(launch.kernel));
+    const char* args = rest.bytes + descriptors;
+    KernelCalls<sim::Simulator>::requireArguments(kernel, args, launch.argsSize, pointers, launch.pointerCount);
+    return addNode(
+        *nodes, KernelCalls<sim::Simulator>::captured(
+                    launch.kernel, kernel.name(), args, launch.argsSize, pointers, launch.pointerCount));
+  }
   const Numbered number(launch.correlation);
   KernelCalls<sim::Simulator>::launchKernel(
       handleOf<orKernel_t>(launch.kernel), rest.bytes + descriptors, launch.argsSize, pointers, launch.pointerCount,

@@ -27,20 +27,32 @@ bool Service::place(sim::Place& place, Where where, uint64_t at, uint64_t size) 
       return true;
     }
     case Where::Pinned: {
-      const auto next = pins_.upper_bound(at);
-      if (next == pins_.begin()) {
+      const Pin* pin = pinAt(at, size);
+      if (pin == nullptr) {
         return false;
       }
-      const auto& [offset, pin] = *std::prev(next);
-      place.span = {pin.uses, pinnedView_.begin() + at};
+      place.span = {pin->uses, pinnedView_.begin() + at};
       place.bytes = place.span.bytes;
-      return at - offset <= pin.bytes && size <= pin.bytes - (at - offset);
+      return true;
     }
   }
   return false;
 }
 
+/// The open block in which these bytes of the pinned range lie; null if none has them all.
+const Service::Pin* Service::pinAt(uint64_t at, uint64_t size) const {
+  const auto next = pins_.upper_bound(at);
+  if (next == pins_.begin()) {
+    return nullptr;
+  }
+  const auto& [offset, pin] = *std::prev(next);
+  return at - offset <= pin.bytes && size <= pin.bytes - (at - offset) ? &pin : nullptr;
+}
+
 void Service::onCopy(const CopyFrame& frame) {
+  if (GraphNodes* nodes = graphOf(frame.stream)) {
+    return addCopy(*nodes, frame);
+  }
   sim::Stream& it = stream(frame.stream);
   sim::Place to;
   sim::Place from;
@@ -63,6 +75,9 @@ void Service::onCopy(const CopyFrame& frame) {
 }
 
 void Service::onFill(const FillFrame& frame) {
+  if (GraphNodes* nodes = graphOf(frame.stream)) {
+    return addNode(*nodes, FillWork{reinterpret_cast<char*>(frame.address), frame.value, frame.size});
+  }
   sim::Stream& it = stream(frame.stream);
   sim::Place to;
   if (!place(to, Where::Device, frame.address, frame.size)) {

@@ -104,6 +104,9 @@ void Service::serve(const Header& frame) {
       {Kind::Unpin, by<&Service::onUnpin>},
       {Kind::OpenMemory, by<&Service::onOpenMemory>},
       {Kind::CloseMemory, by<&Service::onCloseMemory>},
+      {Kind::GraphCreate, by<&Service::onGraphCreate>},
+      {Kind::GraphLaunch, by<&Service::onGraphLaunch>},
+      {Kind::GraphDestroy, by<&Service::onGraphDestroy>},
   };
   static_assert(std::ranges::is_sorted(kHandlers, {}, &Handler::kind), "a handler is found by its kind's number");
   static_assert(std::size(kHandlers) == static_cast<size_t>(Kind::kCount));

@@ -21,6 +21,7 @@
 #include "process/wire/socket.h"
 #include "ring_reader.h"
 #include "sim/copy.h"
+#include "sim/graph.h"
 #include "sim/simulator.h"
 
 namespace openreg::process {
@@ -68,6 +69,12 @@ class Service {
   void refuse(orError_t error, const std::string& text) { device_.fail(error, text); }
 
  private:
+  /// What is open in the pinned range.
+  struct Pin {
+    uint64_t bytes;
+    std::shared_ptr<const void> uses; ///< Copies that have not ended have one, too.
+  };
+
   /// The bytes behind the payload, of a kind that has some.
   struct Rest {
     const char* bytes;
@@ -163,6 +170,7 @@ class Service {
   void onCopy(const CopyFrame& frame);
   void onFill(const FillFrame& frame);
   bool place(sim::Place& place, Where where, uint64_t at, uint64_t size);
+  const Pin* pinAt(uint64_t at, uint64_t size) const;
   void onPeerMemory(const PeerMemoryFrame& frame);
   void onPeerForget(const PeerFrame& frame) { peerAt(frame.device).memory.reset(); }
   void onPeerEnable(const PeerFrame& frame) { device_.enablePeer(peerAt(frame.device)); }
@@ -181,6 +189,14 @@ class Service {
   KernelAnswer onModuleKernel(const HandleFrame& frame, Rest name);
   void onLaunch(const LaunchFrame& frame, Rest rest);
 
+  // Graphs (graphs.cpp).
+  GraphNodes* graphOf(uint32_t stream);
+  void addNode(GraphNodes& nodes, GraphWork&& work);
+  void addCopy(GraphNodes& nodes, const CopyFrame& frame);
+  void onGraphCreate(const GraphFrame& frame);
+  void onGraphLaunch(const GraphLaunchFrame& frame);
+  void onGraphDestroy(const GraphFrame& frame);
+
   const Descriptor& socket_;
   const std::vector<Descriptor> descriptors_; ///< Of channel, board, memory, pinned.
   View channelView_;
@@ -190,12 +206,8 @@ class Service {
   sim::Device& device_;
   RingReader reader_;
   std::map<uint64_t, Descriptor> grants_; ///< Memory that no frame has named yet, by address.
-  /// What is open in the pinned range.
-  struct Pin {
-    uint64_t bytes;
-    std::shared_ptr<const void> uses; ///< Copies that have not ended have one, too.
-  };
   std::map<uint64_t, Pin> pins_; ///< By offset.
+  std::map<uint32_t, std::shared_ptr<sim::Program>> graphs_;
   std::vector<sim::Stream*> streams_;
   std::array<std::atomic<uint64_t>, kMaxStreams> passed_{}; ///< How far each stream has come, whatever the board says.
   EventTimes times_;

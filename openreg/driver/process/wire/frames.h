@@ -2,7 +2,8 @@
  * @file frames.h
  * @brief The kinds of frames and their payloads.
  *
- * `stream` is always the number of a stream of the executor's device, chosen by the host; 0 is the default stream.
+ * `stream` is always the number of a stream of the executor's device, chosen by the host; 0 is the default stream. In
+ * Launch, Copy and Fill it may be kGraph and the number of a graph: then the work is not done, but becomes its next node.
  */
 #pragma once
 
@@ -39,7 +40,10 @@ enum class Kind : uint16_t {
   Unpin = 24,        ///< RangeFrame. They may not any more; the host has waited for those that do.
   OpenMemory = 25,   ///< OpenMemoryFrame, after a Grant → nothing. Memory of another process has these addresses.
   CloseMemory = 26,  ///< PeerBlockFrame. It has them no longer; the host has waited for what uses it.
-  kCount = 27
+  GraphCreate = 27,  ///< GraphFrame. An empty graph; frames of work that name it in place of a stream fill it.
+  GraphLaunch = 28,  ///< GraphLaunchFrame.
+  GraphDestroy = 29, ///< GraphFrame. What is queued still runs.
+  kCount = 30
 };
 
 /// What messages call a request; null for a kind that is posted.
@@ -147,6 +151,18 @@ struct LaunchFrame {
   uint16_t pointerCount = 0;
   uint64_t kernel = 0;
   uint64_t correlation = 0;
+};
+
+/// Numbers of graphs are chosen by the host, below kGraph.
+struct GraphFrame {
+  uint32_t graph = 0;
+  uint32_t reserved = 0;
+};
+
+struct GraphLaunchFrame {
+  uint32_t stream = 0;
+  uint32_t graph = 0;
+  uint64_t correlation = 0; ///< Of all its nodes.
 };
 
 struct EventFrame {

@@ -54,7 +54,7 @@
 namespace openreg::process {
 
 /// Grows with every change of what follows. Both sides must have the same.
-constexpr uint32_t kProtocolVersion = 4;
+constexpr uint32_t kProtocolVersion = 5;
 
 constexpr uint32_t kMagic = 0x4652'524F; ///< "ORRF" in memory; starts every frame, answer and message.
 
@@ -62,6 +62,7 @@ constexpr int kSocket = 3; ///< The executor's descriptor of the socket.
 
 constexpr int kMaxDevices = 16;
 constexpr uint32_t kMaxStreams = 1024; ///< Of one device.
+constexpr uint32_t kGraph = 1u << 31;  ///< In place of a stream: the graph of that number.
 
 /// The order of Hello's descriptors.
 enum HelloDescriptor : uint32_t { kChannel, kBoard, kMemory, kPinned, kDescriptors };

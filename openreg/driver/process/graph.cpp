@@ -1,0 +1,217 @@
+// Graphs, which the executor keeps.
+#include <algorithm>
+#include <cstring>
+
+#include "host.h"
+
+namespace openreg::process {
+
+namespace {
+
+/// An end of a graph's copy as a frame names it. Pinned memory must be there still.
+Place placeOf(size_t node, const char* ptr, size_t size, bool onHost) {
+  Place place;
+  place.at = reinterpret_cast<uint64_t>(ptr);
+  if (onHost) {
+    const auto offset = host().pinned().offsetOf(ptr, size);
+    if (!offset) {
+      refuseUnpinned(node, ptr);
+    }
+    place.host = ptr;
+    place.where = Where::Pinned;
+    place.at = *offset;
+  }
+  return place;
+}
+
+/// The devices, besides `device`, whose memory a graph uses.
+std::vector<Device*> peersOf(const Device& device, const GraphNodes& nodes) {
+  std::vector<Device*> found;
+  const auto note = [&](Device* peer) {
+    if (peer != nullptr && peer != &device && std::ranges::find(found, peer) == found.end()) {
+      found.push_back(peer);
+    }
+  };
+  for (const auto& node : nodes) {
+    if (const auto* copy = std::get_if<CopyWork>(&node->work); copy != nullptr && copy->peer >= 0) {
+      note(&host().device(copy->peer));
+    } else if (const auto* kernel = std::get_if<KernelWork>(&node->work)) {
+      for (const orPointerArg& argument : kernel->pointers) {
+        uintptr_t pointer = 0;
+        std::memcpy(&pointer, kernel->args.data() + argument.offset, sizeof(pointer));
+        Device* owner = host().deviceOf(reinterpret_cast<const char*>(pointer + static_cast<uintptr_t>(argument.lower)));
+        note(argument.extent != 0 && owner != nullptr && device.canAccess(*owner) ? owner : nullptr);
+      }
+    }
+  }
+  return found;
+}
+
+bool isHostFunction(const GraphNode& node) {
+  return std::holds_alternative<HostWork>(node.work);
+}
+
+/// The records that a launch of these nodes is to have; none if nobody listens.
+std::vector<orActivityRecord> worksOf(std::span<const std::shared_ptr<const GraphNode>> nodes) {
+  std::vector<orActivityRecord> works;
+  if (workOf(orActivityKernel, "").correlation == 0) [[likely]] {
+    return works;
+  }
+  for (const auto& node : nodes) {
+    works.push_back(std::visit(
+        Overloaded{
+            [](const KernelWork& it) { return workOf(orActivityKernel, it.name); },
+            [](const CopyWork& it) { return copyWork(it.toHost, it.fromHost, it.size, it.peer); },
+            [](const FillWork& it) { return workOf(orActivityMemset, "memset", it.size); },
+            [](const HostWork&) { return workOf(orActivityHostFunction, "host function"); }},
+        node->work));
+  }
+  return works;
+}
+
+} // namespace
+
+Program::~Program() {
+  device_.forgetGraphs(life, parts);
+}
+
+void Device::forgetGraphs(uint64_t life, const std::vector<Program::Part>& parts) {
+  const std::lock_guard lock(mutex_);
+  for (const Program::Part& part : parts) {
+    if (part.count != 0 && life == this->life() && executor_ != nullptr) {
+      executor_->post(Kind::GraphDestroy, {pieceOf(GraphFrame{.graph = part.graph})});
+    }
+  }
+}
+
+/// Posts a node as the work that it is, for a graph in place of a stream. Under the lock.
+void Device::postNode(uint32_t graph, size_t number, const GraphNode& node) {
+  const uint32_t target = kGraph | graph;
+  std::visit(
+      Overloaded{
+          [&](const KernelWork& it) {
+            const LaunchFrame frame{
+                .stream = target,
+                .argsSize = static_cast<uint16_t>(it.args.size()),
+                .pointerCount = static_cast<uint16_t>(it.pointers.size()),
+                .kernel = named(host_.kernels, openreg::handleOf<orKernel_t>(it.kernel)).remote};
+            executor_->post(
+                Kind::Launch,
+                {pieceOf(frame), std::as_bytes(std::span(it.pointers)), std::as_bytes(std::span(it.args))});
+          },
+          [&](const CopyWork& it) {
+            const Place to = placeOf(number, it.dst, it.size, it.toHost);
+            const Place from = placeOf(number, it.src, it.size, it.fromHost);
+            const CopyFrame frame{
+                .stream = target,
+                .toWhere = to.where,
+                .fromWhere = from.where,
+                .to = to.at,
+                .from = from.at,
+                .size = it.size};
+            executor_->post(Kind::Copy, {pieceOf(frame)});
+          },
+          [&](const FillWork& it) {
+            const FillFrame frame{
+                .stream = target, .value = it.value, .address = reinterpret_cast<uint64_t>(it.dst), .size = it.size};
+            executor_->post(Kind::Fill, {pieceOf(frame)});
+          },
+          [](const HostWork&) {}},
+      node.work);
+}
+
+std::shared_ptr<const Program> Device::instantiate(const GraphNodes& nodes) {
+  auto program = std::make_shared<Program>(*this, nodes);
+  program->peers = peersOf(*this, nodes);
+  (void)executor();
+  for (Device* peer : program->peers) {
+    host_.peers.introduce(*this, *peer);
+  }
+  const std::lock_guard lock(mutex_);
+  program->life = life();
+  if (executor_ == nullptr) {
+    require(failure.check());
+  }
+  for (size_t first = 0; first < nodes.size();) {
+    const auto end = std::find_if(nodes.begin() + static_cast<ptrdiff_t>(first), nodes.end(), [](const auto& node) {
+      return isHostFunction(*node);
+    });
+    const size_t count = static_cast<size_t>(end - nodes.begin()) - first;
+    const uint32_t graph = count != 0 ? graphs_++ % kGraph : 0;
+    if (count != 0 && executor_ != nullptr) {
+      executor_->post(Kind::GraphCreate, {pieceOf(GraphFrame{.graph = graph})});
+      program->parts.push_back({graph, first, count});
+    }
+    for (size_t i = first; i < first + count && executor_ != nullptr; ++i) {
+      postNode(graph, i, *nodes[i]);
+    }
+    first += count;
+    if (first < nodes.size()) {
+      program->parts.push_back({0, first++, 0});
+    }
+  }
+  return program;
+}
+
+std::shared_ptr<const Program>
+Device::withNode(const Program& program, size_t node, std::shared_ptr<const GraphNode> changed) {
+  // A graph of its own: launches that are queued have the one before.
+  GraphNodes nodes = program.nodes;
+  nodes[node] = std::move(changed);
+  return instantiate(nodes);
+}
+
+Point Device::launchPart(
+    Stream& stream, uint64_t expected, const Program::Part& part, std::span<const orActivityRecord> works) {
+  std::unique_lock lock(mutex_);
+  Lane& lane = admit(lock, stream, expected);
+  GraphLaunchFrame frame{.stream = lane.number, .graph = part.graph};
+  for (const orActivityRecord& work : works) {
+    frame.correlation = work.correlation;
+    expectRecord(work, expected);
+  }
+  put(lane, Kind::GraphLaunch, {pieceOf(frame)});
+  return {this, lane.number, lane.end()};
+}
+
+void Stream::queueGraph(uint64_t expected, const std::shared_ptr<const Program>& program) {
+  Device& on = device();
+  if (program->life != on.life()) {
+    require(on.whyLost());
+  }
+  for (Device* peer : program->peers) {
+    if (!host().peers.introduce(on, *peer)) {
+      require(on.failure.check());
+    }
+  }
+  std::vector<const char*> pinned;
+  for (size_t i = 0; i < program->nodes.size(); ++i) {
+    if (const auto* copy = std::get_if<CopyWork>(&program->nodes[i]->work)) {
+      for (const auto& [end, onHost] : {std::pair(static_cast<const char*>(copy->dst), copy->toHost),
+                                        std::pair(copy->src, copy->fromHost)}) {
+        if (onHost) {
+          (void)placeOf(i, end, copy->size, onHost);
+          host().pinned().open(end, on);
+          pinned.push_back(end);
+        }
+      }
+    }
+  }
+  for (const Program::Part& part : program->parts) {
+    const auto* function = std::get_if<HostWork>(&program->nodes[part.first]->work);
+    if (function != nullptr) {
+      queueHostFunction(expected, function->function, function->userData, /*always=*/false);
+      continue;
+    }
+    const Point end = on.launchPart(
+        *this, expected, part, worksOf(std::span(program->nodes).subspan(part.first, part.count)));
+    for (const char* ptr : pinned) {
+      host().pinned().addUse(ptr, end);
+    }
+    for (Device* peer : program->peers) {
+      peer->noteVisit(end);
+    }
+  }
+}
+
+} // namespace openreg::process
