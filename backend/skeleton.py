@@ -56,6 +56,16 @@ QUESTIONS = {
     "MallocHost": "Can the device reach any memory of the host? Then this is the C library's aligned_alloc. Note what "
     "is pinned: a copy asks for it.",
     "FreeHost": "Does it wait for copies that are queued? PyTorch has waited already.",
+    "StreamBeginCapture": "Does the vendor's library capture, or does it take a list of commands? A list you can make "
+    "yourself: what is submitted to a stream that captures is noted and not submitted.",
+    "StreamEndCapture": "Has the first stream waited for all that joined? If not, there is no graph.",
+    "StreamGetCaptureInfo": "PyTorch asks often while anybody captures: it must be cheap, and disturb nothing.",
+    "ThreadExchangeStreamCaptureMode": "Which calls of the vendor wait for the device, or might? Those are refused.",
+    "GraphInstantiate": "What can be done once in place of at each launch: addresses, checks, a place in the device?",
+    "GraphLaunch": "Is it one submission? May two launches of one graph be under way at once?",
+    "GraphDestroy": "What was instantiated from it stays.",
+    "GraphExecDestroy": "May it be destroyed while a launch is queued? PyTorch does that.",
+    "GraphDebugDotPrint": "It is for people, and the only entry here that you may leave for later.",
     "MemcpyPeerAsync": "Can one device write into another's memory? If not, leave the TODO: bytes go through the host.",
 }
 
@@ -91,6 +101,7 @@ FILES = {
     "tensors, operators by fallback": "driver.cpp",
     "streams and events": "streams_and_events.cpp",
     "memory, pinned memory, several devices": "memory.cpp",
+    "graphs": "graphs.cpp",
 }
 
 

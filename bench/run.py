@@ -85,6 +85,9 @@ def main() -> None:
     figures += measure("torch", sys.executable, ROOT / "bench" / "torch_bench.py")
     figures += measure("optimizers", sys.executable, ROOT / "bench" / "optimizer_bench.py")
     figures += measure("attention", sys.executable, ROOT / "bench" / "attention_bench.py")
+    graphs = sys.executable, ROOT / "bench" / "graph_bench.py"
+    figures += measure("graphs", *graphs)
+    figures += measure("graphs, process", "env", "OPENREG_DRIVER=process", *graphs)
     figures += measure("own operators", sys.executable, ROOT / "bench" / "custom_ops_bench.py")
     figures += measure("mixed precision", sys.executable, ROOT / "bench" / "amp_bench.py")
     figures += measure("stream", sys.executable, ROOT / "bench" / "stream_bench.py")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 SOURCE = Path(__file__).resolve().parent.parent / "openreg" / "csrc" / "device" / "level.cpp"
 # Of the contract's tests, those about the driver under test. The others are about the header, or a driver of our own.
 GROUPS = ["device", "memory", "copy", "kernel", "stream", "event", "errors", "async_errors", "launch_blocking"]
-GROUPS += ["ipc", "arguments", "fork", "exit", "resources", "activity", "simulator"]
+GROUPS += ["ipc", "arguments", "fork", "exit", "resources", "activity", "graph", "simulator"]
 # Of these a driver with one device has no need.
 FOR_TWO_DEVICES = ("MemcpyPeerAsync",)
 

@@ -114,6 +114,28 @@ void launches(const Setup& setup) {
   print("launch_empty_busy", medianOf(scaled(200), [&] { return launchNs(setup); }), "ns", "most", bars().launchNs);
 }
 
+/// The host's time for a kernel of a graph of 100, launched on a stream that is at work.
+void graphs(const Setup& setup) {
+  constexpr int kKernels = 100;
+  check(orStreamBeginCapture(setup.stream, orStreamCaptureModeRelaxed));
+  for (int i = 0; i < kKernels; ++i) {
+    setup.launch();
+  }
+  orGraph_t graph = nullptr;
+  orGraphExec_t exec = nullptr;
+  check(orStreamEndCapture(setup.stream, &graph));
+  check(orGraphInstantiate(&exec, graph));
+  std::vector<double> host;
+  for (int i = 0; i < scaled(500); ++i) {
+    setup.settle();
+    setup.launch();
+    host.push_back(nanoseconds([&] { check(orGraphLaunch(exec, setup.stream)); }));
+  }
+  print("graph_launch_host_per_kernel", median(host) / kKernels, "ns", "most", 150);
+  check(orGraphExecDestroy(exec));
+  check(orGraphDestroy(graph));
+}
+
 /// What a launch takes longer while somebody listens, in turns with launches that nobody hears of. (What it costs if
 /// nobody listens, against a library without records: bench/against.py.)
 void activity(const Setup& setup) {
@@ -226,6 +248,7 @@ int main() {
   const Setup setup;
   launches(setup);
   activity(setup);
+  graphs(setup);
   copies("1MiB", size_t{1} << 20, scaled(200));
   copies("256MiB", size_t{256} << 20, scaled(10));
   events(setup);

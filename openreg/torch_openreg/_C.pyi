@@ -101,3 +101,7 @@ def _record_memory_history(enabled: bool, stacks: int, native_frames: bool, max_
 def _attach_out_of_memory_observer(observer: object) -> None: ...
 
 # LITERALINCLUDE END: STUBS MEMORY HISTORY
+# LITERALINCLUDE START: STUBS GRAPH
+def _graph_pool_handle() -> tuple[int, int]: ...
+
+# LITERALINCLUDE END: STUBS GRAPH

@@ -35,7 +35,7 @@ x = torch.randn(256, 256, device="openreg")
 with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]) as recording:
     for _ in range(3):
         with record_function("read the next batch"):
-            time.sleep(0.05)  # A disk, say.
+            time.sleep(0.3)  # A disk, say.
         with record_function("train"):
             (x @ x).sum().item()
 

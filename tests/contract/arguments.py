@@ -51,6 +51,16 @@ class Arguments:
         return self.api.get("orModuleLoad", self.api.probe_path.encode())
 
     @functools.cached_property
+    def graph(self) -> Any:
+        """A graph of one kernel."""
+        return self._graph()
+
+    @functools.cached_property
+    def exec(self) -> Any:
+        """An instantiated one."""
+        return self._exec()
+
+    @functools.cached_property
     def device_memory(self) -> int:
         """Memory of device 0."""
         return self.api.malloc(SIZE)
@@ -80,6 +90,20 @@ class Arguments:
         error = self.api.call("orActivitySubscribe", out, self.activity_function, self.api.ffi.NULL)
         return out[0] if error == 0 else self.api.ffi.cast("orSubscriber_t", 1)
 
+    def _capturing(self) -> Any:
+        stream = self.api.stream()
+        self.api.ok(self.api.lib.orStreamBeginCapture(stream, self.api.lib.orStreamCaptureModeRelaxed))
+        return stream
+
+    def _graph(self) -> Any:
+        kernel, stream, out = self.kernel, self._capturing(), self.api.ffi.new("orGraph_t*")
+        self.api.ok(self.api.launch(kernel, b"", [], stream))
+        self.api.ok(self.api.lib.orStreamEndCapture(stream, out))
+        return out[0]
+
+    def _exec(self) -> Any:
+        return self.api.get("orGraphInstantiate", self.graph)
+
     def of(self, entry: str) -> list[Any]:
         """Good arguments for an entry. What a call uses up (orFree, orStreamDestroy, …) is made for it."""
         return [self._one(entry, parameter) for parameter in header.entries()[entry].parameters]
@@ -96,6 +120,11 @@ class Arguments:
             ("orMemcpyPeer", "src"): lambda: api.pointer(self.other_memory),
             ("orMemcpyPeerAsync", "src"): lambda: api.pointer(self.other_memory),
             ("orLaunchKernel", "args"): lambda: ffi.NULL,
+            ("orStreamBeginCapture", "stream"): api.stream,
+            ("orStreamEndCapture", "stream"): self._capturing,
+            ("orGraphDestroy", "graph"): self._graph,
+            ("orGraphExecDestroy", "exec"): self._exec,
+            ("orGraphExecKernelNodeSetParams", "args"): lambda: ffi.NULL,
         }
         if (entry, parameter.name) in fresh:
             return fresh[entry, parameter.name]()
@@ -121,17 +150,22 @@ class Arguments:
             "pointerCount": 0,
             "userData": ffi.NULL,
             "kind": api.lib.orMemcpyDefault,
+            "node": 0,
+            "path": b"/dev/null",
         }
         made_for_name: dict[str, Callable[[], Any]] = {
             "dst": lambda: api.pointer(self.device_memory),
             "ptr": lambda: api.pointer(self.device_memory),
             "src": lambda: self.host_memory,
+            "mode": lambda: api.lib.orStreamCaptureModeRelaxed,  # a library of some drivers lacks it
         }
         made_for_type: dict[str, Callable[[], Any]] = {
             "orStream_t": lambda: self.stream,
             "orEvent_t": lambda: self.event,
             "orModule_t": lambda: self.module,
             "orKernel_t": lambda: self.kernel,
+            "orGraph_t": lambda: self.graph,
+            "orGraphExec_t": lambda: self.exec,
             "orSimPauseFn_t": lambda: ffi.cast("orSimPauseFn_t", gates.address("gatePause")),
             "orHostFn_t": lambda: self.host_function,
             "orActivityFn_t": lambda: self.activity_function,
@@ -182,12 +216,19 @@ def _other_kinds(kind: str) -> dict[str, Callable[[Arguments], Any]]:
         "orEvent_t": lambda a: a.event,
         "orModule_t": lambda a: a.module,
         "orKernel_t": lambda a: a.kernel,
+        "orGraph_t": lambda a: a.graph,
+        "orGraphExec_t": lambda a: a.exec,
     }
     return {f"a-{name[2:-2].lower()}": make for name, make in makers.items() if name != kind}
 
 
 def _destroyed(kind: str) -> Callable[[Arguments], Any] | None:
-    destroy = {"orStream_t": "orStreamDestroy", "orEvent_t": "orEventDestroy"}
+    destroy = {
+        "orStream_t": "orStreamDestroy",
+        "orEvent_t": "orEventDestroy",
+        "orGraph_t": "orGraphDestroy",
+        "orGraphExec_t": "orGraphExecDestroy",
+    }
     if kind not in destroy:
         return None
 
@@ -238,6 +279,9 @@ def _must_not_be_null(entry: str, parameter: header.Parameter) -> bool:
         ("orPointerGetAttributes", "ptr"),
         ("orLaunchKernel", "args"),
         ("orLaunchKernel", "pointers"),
+        ("orGraphExecKernelNodeSetParams", "args"),
+        ("orGraphExecKernelNodeSetParams", "pointers"),
+        ("orStreamGetCaptureInfo", "id"),
     }
     is_pointer = parameter.type.endswith("*") or parameter.type.endswith("Fn_t")
     return is_pointer and parameter.name != "userData" and (entry, parameter.name) not in may_be_null
@@ -257,6 +301,8 @@ def stale_faults() -> Iterator[Fault]:
         "orEvent_t": lambda a: a.event,
         "orModule_t": lambda a: a.module,
         "orKernel_t": lambda a: a.kernel,
+        "orGraph_t": lambda a: a.graph,
+        "orGraphExec_t": lambda a: a.exec,
     }
     for entry in header.entries().values():
         for parameter in entry.parameters:

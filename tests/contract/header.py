@@ -99,7 +99,7 @@ def documentation(name: str) -> str:
     "@brief ::orMemsetAsync on the default stream …" and "@return As ::orMemcpyWithStream" hand the rest over.
     """
     text = entries()[name].documentation
-    for other in re.findall(r"(?:@brief|@return As) (or\w+)\b", text):
+    for other in re.findall(r"(?:@brief|@return (?:As|Of)) (or\w+)\b", text):
         if other in entries() and other != name:
             text += " " + documentation(other)
     return text

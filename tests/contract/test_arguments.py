@@ -54,7 +54,7 @@ def test_a_bad_argument_is_refused_in_words(api: OpenReg, arguments: Arguments, 
     good = args[fault.index]
     args[fault.index] = fault.make(arguments)
     check_fault(api, fault, args)
-    if fault.entry in ("orFree", "orFreeHost", "orStreamDestroy", "orEventDestroy"):
+    if fault.entry in ("orFree", "orFreeHost") or fault.entry.endswith("Destroy"):
         api.ok(api.call(fault.entry, good))
 
 
@@ -68,7 +68,7 @@ def test_a_handle_from_before_a_reset_is_refused_in_words(api: OpenReg, fault: F
     check_fault(api, fault, args)
 
 
-@pytest.mark.parametrize("kind", ["orStream_t", "orEvent_t", "orModule_t", "orKernel_t"])
+@pytest.mark.parametrize("kind", ["orStream_t", "orEvent_t", "orModule_t", "orKernel_t", "orGraph_t", "orGraphExec_t"])
 def test_a_handle_with_one_bit_changed_is_refused(api: OpenReg, arguments: Arguments, kind: str) -> None:
     uses: dict[str, tuple[Any, Any]] = {
         "orStream_t": (arguments.stream, lambda handle: api.lib.orStreamSynchronize(handle)),
@@ -78,6 +78,11 @@ def test_a_handle_with_one_bit_changed_is_refused(api: OpenReg, arguments: Argum
             lambda handle: api.lib.orModuleGetKernel(api.ffi.new("orKernel_t*"), handle, b"nothing"),
         ),
         "orKernel_t": (arguments.kernel, lambda handle: api.launch(handle, b"", [], arguments.stream)),
+        "orGraph_t": (
+            arguments.graph,
+            lambda handle: api.lib.orGraphGetNodeCount(handle, api.ffi.new("size_t*")),
+        ),
+        "orGraphExec_t": (arguments.exec, lambda handle: api.lib.orGraphLaunch(handle, arguments.stream)),
     }
     good, use = uses[kind]
     neighbours = {api.address(handle) for handle in (good, api.default_stream(0), api.default_stream(1))}
@@ -87,17 +92,20 @@ def test_a_handle_with_one_bit_changed_is_refused(api: OpenReg, arguments: Argum
             api.check(use(api.ffi.cast(kind, number)), "orErrorInvalidHandle")
 
 
-@pytest.mark.parametrize("entry", ["orStreamCreate", "orEventCreate", "orStreamGetDefault"])
-def test_destroyed_and_reset_handles_are_not_given_out_again_at_once(api: OpenReg, entry: str) -> None:
+@pytest.mark.parametrize("entry", ["orStreamCreate", "orEventCreate", "orStreamGetDefault", "orGraphInstantiate"])
+def test_destroyed_and_reset_handles_are_not_given_out_again_at_once(
+    api: OpenReg, arguments: Arguments, entry: str
+) -> None:
     """A stale handle must be told from a new one, so that using it is an error and not a surprise."""
-    args = (0,) if entry == "orStreamGetDefault" else ()
+    args = {"orStreamGetDefault": lambda: (0,), "orGraphInstantiate": lambda: (arguments.graph,)}.get(entry, tuple)()
+    destroys = {"orStreamCreate": "orStreamDestroy", "orEventCreate": "orEventDestroy"}
+    destroys["orGraphInstantiate"] = "orGraphExecDestroy"
     seen = set()
     for _ in range(20):
         handle = api.get(entry, *args)
         assert api.address(handle) not in seen
         seen.add(api.address(handle))
-        destroy = {"orStreamCreate": "orStreamDestroy", "orEventCreate": "orEventDestroy"}.get(entry)
-        if destroy:
+        if destroy := destroys.get(entry):
             api.ok(api.call(destroy, handle))
         else:
             api.forget(0)

@@ -103,7 +103,8 @@ NEEDS_THE_DEVICE = [
     name
     for name in header.entries()
     if ("sticky error" in header.documentation(name) or "asynchronous error" in header.documentation(name))
-    and name not in ("orGetLastError", "orDeviceReset", *OPTIONAL)
+    # The end of a capture comes first, and only then an error.
+    and name not in ("orGetLastError", "orDeviceReset", "orStreamEndCapture", *OPTIONAL)
 ]
 
 

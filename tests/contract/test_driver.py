@@ -98,7 +98,7 @@ def test_an_entry_that_the_driver_lacks_is_not_implemented_and_named(run_child: 
         served = {"GetDeviceCount", "Malloc", "Free", "StreamCreateWithPriority", "DeviceGetStreamPriorityRange",
                   "MemsetAsync"}
         words = {"device": 0, "peer": 1, "dstDevice": 0, "srcDevice": 1, "size": 8, "value": 0, "kind": 4, "flags": 0,
-                 "name": b"x", "argsSize": 0, "pointerCount": 0}
+                 "name": b"x", "argsSize": 0, "pointerCount": 0, "mode": 0, "node": 0}
         callbacks = {"orHostFn_t": ffi.callback("orHostFn_t", lambda _: None),
                      "orActivityFn_t": ffi.callback("orActivityFn_t", lambda *_: None)}
         def argument(parameter):

@@ -218,9 +218,7 @@ def test_a_copy_between_two_devices_is_captured(api: OpenReg, lib: Any, graphs: 
     stream = api.stream(device)
     made = graphs.capture(
         stream,
-        lambda: api.ok(
-            lib.orMemcpyPeerAsync(api.pointer(there), 1 - device, api.pointer(here), device, 8, stream)
-        ),
+        lambda: api.ok(lib.orMemcpyPeerAsync(api.pointer(there), 1 - device, api.pointer(here), device, 8, stream)),
     )
     for word in (5, 6):
         api.write_words(here, word)
@@ -229,7 +227,7 @@ def test_a_copy_between_two_devices_is_captured(api: OpenReg, lib: Any, graphs: 
         assert api.read_words(there) == [word]
 
 
-# ---------------------------------------------------------------------------------------------------------- side streams
+# --------------------------------------------------------------------------------------------------------- side streams
 
 
 @pytest.mark.parametrize("flags", ["orEventDefault", "orEventDisableTiming"])
@@ -327,9 +325,7 @@ WAITS = {
     "orStreamQuery": lambda api, lib, stream, event: lib.orStreamQuery(stream),
     "orEventSynchronize": lambda api, lib, stream, event: lib.orEventSynchronize(event),
     "orEventQuery": lambda api, lib, stream, event: lib.orEventQuery(event),
-    "orEventElapsedTime": lambda api, lib, stream, event: lib.orEventElapsedTime(
-        api.ffi.new("float*"), event, event
-    ),
+    "orEventElapsedTime": lambda api, lib, stream, event: lib.orEventElapsedTime(api.ffi.new("float*"), event, event),
 }
 
 
@@ -389,7 +385,9 @@ def test_calls_that_may_wait_are_refused_unless_the_thread_is_relaxed(
     stream = api.stream()
     calls = unsafe(api, lib)
     graphs.begin(stream)
-    api.check(calls[call](), "orErrorStreamCaptureUnsupported", rf"^{call}: capture \d+ is under way: the call may wait")
+    api.check(
+        calls[call](), "orErrorStreamCaptureUnsupported", rf"^{call}: capture \d+ is under way: the call may wait"
+    )
     graphs.refuse_end(stream, "orErrorStreamCaptureInvalidated", "the call may wait")
     graphs.begin(stream)
     if call.startswith("orFree") or call == "orDeviceSynchronize":
@@ -582,22 +580,29 @@ def test_a_graph_is_launched_on_a_stream_of_its_device_that_does_not_capture(
     api.synchronize(other)
 
 
-def test_memory_that_was_freed_is_found_when_its_turn_comes(api: OpenReg, lib: Any, graphs: Graphs) -> None:
-    stream = api.stream(0)
-    for kind in ("kernel", "fill"):
-        gone, log = api.malloc(8 * LOG_WORDS), api.log()
-        stream = api.stream(0)
-        submit = (
-            (lambda: api.append(gone, 1, stream))
-            if kind == "kernel"
-            else (lambda: api.ok(lib.orMemsetAsync(api.pointer(gone), 1, 8, stream)))
-        )
-        made = graphs.capture(stream, submit, lambda: api.append(log, 2, stream))
-        api.ok(api.free(gone))
-        graphs.launch(made, stream)
-        text = "kernel 'append'" if kind == "kernel" else "a graph's fill of 8 bytes on device 0 uses memory that was freed"
-        api.check(lib.orStreamSynchronize(stream), "orErrorIllegalAddress", text)
-        api.forget(0)
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("kernel", "kernel 'append'"),
+        ("fill", "a graph's fill of 8 bytes on device 0 uses memory that was freed"),
+        ("copy", "a graph's copy of 8 bytes on device 0 uses memory that was freed"),
+    ],
+)
+def test_memory_that_was_freed_is_found_when_its_turn_comes(
+    api: OpenReg, lib: Any, graphs: Graphs, kind: str, text: str
+) -> None:
+    gone, log, stream = api.malloc(8 * LOG_WORDS), api.log(), api.stream()
+    ends = api.pointer(gone), api.pointer(log)
+    submit = {
+        "kernel": lambda: api.append(gone, 1, stream),
+        "fill": lambda: api.ok(lib.orMemsetAsync(ends[0], 1, 8, stream)),
+        "copy": lambda: api.ok(lib.orMemcpyAsync(*ends, 8, lib.orMemcpyDeviceToDevice, stream)),
+    }
+    made = graphs.capture(stream, submit[kind], lambda: api.append(log, 2, stream))
+    api.ok(api.free(gone))
+    graphs.launch(made, stream)
+    api.check(lib.orStreamSynchronize(stream), "orErrorIllegalAddress", text)
+    api.forget(0)
 
 
 def test_pinned_memory_that_was_freed_is_found_at_the_launch(api: OpenReg, lib: Any, graphs: Graphs) -> None:

@@ -28,6 +28,14 @@ CALLS = {
         a = api.pointer(api.malloc(8, 1))
         queue = lambda: lib.orMemsetAsync(a, 1, 8, stream)
     """,
+    "orGraphLaunch": """
+        log, graph = api.log(1), ffi.new("orGraph_t*")
+        api.ok(lib.orStreamBeginCapture(stream, lib.orStreamCaptureModeRelaxed))
+        api.append(log, 7, stream, 1)
+        api.ok(lib.orStreamEndCapture(stream, graph))
+        made = api.get("orGraphInstantiate", graph[0])
+        queue = lambda: lib.orGraphLaunch(made, stream)
+    """,
 }
 
 
@@ -106,6 +114,24 @@ def test_an_error_found_at_the_call_is_returned_without_waiting(run_child: Any) 
         stream = api.stream()
         with api.gate(stream):
             api.check(lib.orMemsetAsync(api.pointer(8), 0, 8, stream), "orErrorInvalidValue", "^orMemsetAsync: ")
+        """,
+        env=BLOCKING,
+    )
+
+
+@pytest.mark.parametrize("entry", [entry for entry in CALLS if entry != "orGraphLaunch"])
+def test_a_call_that_is_captured_has_no_work_to_wait_for(run_child: Any, entry: str) -> None:
+    run_child(
+        prepare(entry)
+        + """
+with api.gate(stream):
+    api.ok(lib.orStreamBeginCapture(stream, lib.orStreamCaptureModeGlobal))
+    api.ok(Call(queue).result(AT_ONCE))
+    graph, count = ffi.new("orGraph_t*"), ffi.new("size_t*")
+    api.ok(lib.orStreamEndCapture(stream, graph))
+api.ok(lib.orGraphGetNodeCount(graph[0], count))
+assert count[0] == 1
+api.synchronize(stream)
         """,
         env=BLOCKING,
     )

@@ -37,7 +37,7 @@ def run(command: str, folder: Path) -> tuple[int, str]:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=100,
+        timeout=300,
     )
     died = f"{signal.strsignal(-done.returncode)}\n" if done.returncode < 0 else ""  # what a shell says then
     return done.returncode, tidy(done.stdout + died)
@@ -53,6 +53,7 @@ def same(text: str) -> str:
 RECORDED = [file for file in sorted(ROOT.glob("examples/*/*.txt")) if file.read_text().startswith("$ ")]
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_a_program_prints_what_is_recorded(file: Path) -> None:
     command = file.read_text().partition("\n")[0]

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = runpy.run_path(str(ROOT / "tools" / "test.py"))["PARTS"]
 
 
+@pytest.mark.timeout(600)  # it imports PyTorch and its database of operators, on a machine that may be busy
 @pytest.mark.parametrize("part", [part for part in PARTS if part.pytest and part.quick], ids=lambda part: part.name)
 def test_every_quick_part_can_be_collected(part) -> None:
     arguments = [argument for argument in part.quick if argument not in ("-n", "2")]

@@ -2,6 +2,9 @@
 #include "device/error.h"
 
 #include "device/level.h"
+// LITERALINCLUDE START: CAPTURE ERRORS
+#include "graph/advice.h"
+// LITERALINCLUDE END: CAPTURE ERRORS
 
 #include <c10/util/Exception.h>
 #include <c10/util/StringUtil.h>
@@ -17,6 +20,9 @@ void throwError(orError_t error) {
   if (const auto level = error == orErrorNotImplemented ? levelOf(message) : ""; !level.empty()) {
     message += " (" + level + ")"; // what the driver would have to have
   }
+  // LITERALINCLUDE START: CAPTURE ERRORS
+  message += captureAdvice(error);
+  // LITERALINCLUDE END: CAPTURE ERRORS
   message += c10::str(" [", orGetErrorName(error), "]");
   const c10::SourceLocation where = {__func__, __FILE__, static_cast<uint32_t>(__LINE__)};
   switch (error) {

@@ -62,6 +62,10 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   double elapsedTime(void* start, void* end, c10::DeviceIndex device) const override;
   // LITERALINCLUDE END: GUARD STREAM
 
+  // LITERALINCLUDE START: GUARD CAPTURE
+  bool isStreamCapturing(const c10::Stream& stream) const override;
+  // LITERALINCLUDE END: GUARD CAPTURE
+
   // LITERALINCLUDE START: GUARD RECORD STREAM
   void recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& stream) const override;
   // LITERALINCLUDE END: GUARD RECORD STREAM

@@ -25,7 +25,10 @@ constexpr Level kLevels[] = {
      "DeviceGetStreamPriorityRange StreamCreateWithPriority StreamDestroy StreamQuery StreamSynchronize "
      "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize EventElapsedTime"},
     {"memory, pinned memory, several devices", "07-15", "MemGetInfo MallocHost FreeHost MemcpyPeerAsync"},
-    {"kernels, one by one", "05-15", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"},
+    {"graphs", "16",
+     "StreamBeginCapture StreamEndCapture StreamGetCaptureInfo ThreadExchangeStreamCaptureMode GraphInstantiate "
+     "GraphLaunch GraphDestroy GraphExecDestroy GraphDebugDotPrint"},
+    {"kernels, one by one", "05-16", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"},
 };
 
 bool hasWord(std::string_view text, std::string_view word) {

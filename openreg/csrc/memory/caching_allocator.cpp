@@ -5,8 +5,14 @@
 #include "device/error.h"
 #include "device/guard.h"
 #include "device/reset.h"
+// LITERALINCLUDE START: POOL SHARE FUNCTIONS
+#include "graph/capture.h"
+// LITERALINCLUDE END: POOL SHARE FUNCTIONS
 #include "memory/allocator.h"
 #include "memory/lives.h"
+// LITERALINCLUDE START: POOL SHARE FUNCTIONS
+#include "memory/pool_share.h"
+// LITERALINCLUDE END: POOL SHARE FUNCTIONS
 #include "memory/snapshot.h"
 #include "stream/handle.h"
 
@@ -72,7 +78,7 @@ class CachingAllocator final : public c10::DeviceAllocator {
   bool initialized() override { return used; }
 
   void emptyCache(c10::MempoolId_t pool) override {
-    TORCH_CHECK_NOT_IMPLEMENTED(pool == c10::MempoolId_t(0, 0), "openreg: emptyCache: there are no private pools");
+    TORCH_CHECK_NOT_IMPLEMENTED(pool == c10::MempoolId_t(0, 0), "openreg: emptyCache: expected no argument 'pool'");
     openreg::emptyCache();
   }
 
@@ -151,6 +157,9 @@ double memoryFraction(c10::DeviceIndex device) {
 
 void emptyCache() {
   (void)currentDevice(); // throws in a forked child
+  // LITERALINCLUDE START: POOL SHARE FUNCTIONS
+  checkNotCapturing(currentDevice(), "empty_cache", "empty the cache before the capture, or after it");
+  // LITERALINCLUDE END: POOL SHARE FUNCTIONS
   if (used) {
     for (auto& device : devices()) {
       device.emptyCache();
@@ -158,6 +167,27 @@ void emptyCache() {
   }
 }
 
+// LITERALINCLUDE START: POOL SHARE FUNCTIONS
+PoolShare::PoolShare(c10::DeviceIndex device, c10::MempoolId_t id) : memory_(&memoryOf(device)), id_(id) {
+  memory_->sharePool(id_);
+}
+
+PoolShare::~PoolShare() {
+  if (!inBadFork()) { // there the lock may be held for ever
+    memory_->leavePool(id_);
+  }
+}
+
+void PoolShare::beginCapture(uint64_t capture) {
+  capture_ = capture;
+  memory_->beginCapture(capture, id_);
+}
+
+void PoolShare::endCapture() noexcept {
+  memory_->endCapture(capture_);
+}
+
+// LITERALINCLUDE END: POOL SHARE FUNCTIONS
 // LITERALINCLUDE START: MEMORY SNAPSHOT
 void recordMemoryHistory(const HistorySettings& settings, bool forget) {
   setHistory(settings);

@@ -3,8 +3,11 @@
 
 #include "device/device.h"
 #include "device/error.h"
+// LITERALINCLUDE START: PRIVATE POOLS USED
+#include "graph/capture.h"
+#include "graph/capture_mode.h"
+// LITERALINCLUDE END: PRIVATE POOLS USED
 #include "memory/config.h"
-#include "stream/event.h"
 
 #include <algorithm>
 #include <memory>
@@ -12,13 +15,16 @@
 namespace openreg {
 namespace {
 
-using OwnedEvent = std::unique_ptr<std::remove_pointer_t<orEvent_t>, decltype(&orEventDestroy)>;
-
 // LITERALINCLUDE START: POISON
 // In the order of the block's stream, so that work queued before it still finds the contents. Hold no lock: where a
 // queue is full, whoever submits waits.
 void poison(const Block& block) {
   constexpr int kPoison = 0xCB; // the simulator's, too
+  // LITERALINCLUDE START: FREE IN A CAPTURE
+  if (captureId(block.pool->stream) != 0) {
+    return; // the graph would fill it again at each replay, when it is somebody else's
+  }
+  // LITERALINCLUDE END: FREE IN A CAPTURE
   if (poisons()) {
     (void)orMemsetAsync(block.data, kPoison, block.size, block.pool->stream); // fails only if the device has failed
   }
@@ -36,6 +42,9 @@ Block* DeviceMemory::allocate(size_t requested, orStream_t stream) {
   const Origin origin(RecordContext::STATE);
   // LITERALINCLUDE END: NOTED
   const auto size = roundSize(requested);
+  // LITERALINCLUDE START: FREE IN A CAPTURE
+  endPostponed();
+  // LITERALINCLUDE END: FREE IN A CAPTURE
   std::unique_lock lock(mutex_);
   reusePassed(pending_);
   auto& from = pool(stream, isSmall(size));
@@ -99,6 +108,9 @@ orError_t DeviceMemory::grow(Pool& pool, size_t segment, size_t size, Block*& bl
     return orErrorMemoryAllocation;
   }
   void* data = nullptr;
+  // LITERALINCLUDE START: PRIVATE POOLS USED
+  const RelaxedCaptureMode relaxed;
+  // LITERALINCLUDE END: PRIVATE POOLS USED
   const auto error = orMalloc(&data, segment);
   if (error == orSuccess) {
     // LITERALINCLUDE START: NOTED
@@ -112,20 +124,22 @@ orError_t DeviceMemory::grow(Pool& pool, size_t segment, size_t size, Block*& bl
 }
 
 Pool& DeviceMemory::pool(orStream_t stream, bool small) {
+  // LITERALINCLUDE START: PRIVATE POOLS USED
+  if (auto* own = privatePool(stream, small); own != nullptr) {
+    return *own;
+  }
+  // LITERALINCLUDE END: PRIVATE POOLS USED
   return pools_.try_emplace({stream, small}, *this, stream, small, stats_).first->second;
 }
 // LITERALINCLUDE END: ALLOCATE BLOCK
 
 // LITERALINCLUDE START: FREE BLOCK
-// poison() asks settings that were read, and may have thrown, when the block was made.
-void DeviceMemory::free(Block* block) noexcept { // NOLINT(bugprone-exception-escape)
-  // LITERALINCLUDE START: NOTED
-  const Origin origin(RecordContext::ALL);
-  // LITERALINCLUDE END: NOTED
-  report(block->data, -static_cast<int64_t>(block->size));
-  // The events are there, recordStream() has made them. A device that refuses to record has failed: it does no more
-  // work, so that there is nothing to wait for. On a driver without events the host waits.
-  std::erase_if(block->uses, [](const Use& use) {
+namespace {
+
+// The events are there, recordStream() has made them. A device that refuses to record has failed: it does no more work,
+// so that there is nothing to wait for. On a driver without events the host waits.
+void recordUses(Block& block) {
+  std::erase_if(block.uses, [](const Use& use) {
     if (use.event == nullptr) {
       (void)orDeviceSynchronize(use.device);
       return true;
@@ -133,6 +147,22 @@ void DeviceMemory::free(Block* block) noexcept { // NOLINT(bugprone-exception-es
     const bool refused = orEventRecord(use.event, use.stream) != orSuccess;
     return refused && orEventDestroy(use.event) == orSuccess;
   });
+}
+
+} // namespace
+
+// poison() asks settings that were read, and may have thrown, when the block was made.
+void DeviceMemory::free(Block* block) noexcept { // NOLINT(bugprone-exception-escape)
+  // LITERALINCLUDE START: NOTED
+  const Origin origin(RecordContext::ALL);
+  // LITERALINCLUDE END: NOTED
+  report(block->data, -static_cast<int64_t>(block->size));
+  // LITERALINCLUDE START: FREE IN A CAPTURE
+  if (anyCapture() && postpone(block)) {
+    return; // an event that is recorded now may become part of a graph, and can't be asked
+  }
+  // LITERALINCLUDE END: FREE IN A CAPTURE
+  recordUses(*block);
   const bool inUse = !block->uses.empty();
   if (!inUse) {
     poison(*block);
@@ -160,29 +190,21 @@ void DeviceMemory::reuse(Block* block) {
 void DeviceMemory::reusePassed(Pending& pending) {
   std::ranges::for_each(pending.takePassed(), [this](Block* block) { reuse(block); });
 }
-// LITERALINCLUDE END: FREE BLOCK
+// LITERALINCLUDE START: FREE IN A CAPTURE
 
-// LITERALINCLUDE START: RECORD STREAM
-void DeviceMemory::recordStream(Block* block, orStream_t stream, c10::DeviceIndex device) {
-  const auto known = [&] {
-    const auto recorded = [stream](const Use& use) { return use.stream == stream; };
-    return stream == block->pool->stream || std::ranges::any_of(block->uses, recorded);
-  };
-  std::unique_lock lock(mutex_);
-  if (known()) {
-    return;
+void DeviceMemory::endPostponed() {
+  for (auto* block : takePostponed()) {
+    recordUses(*block); // without the lock: where a queue is full, whoever submits waits
+    const std::lock_guard lock(mutex_);
+    if (block->uses.empty()) {
+      reuse(block);
+    } else {
+      pending_.add(block);
+    }
   }
-  lock.unlock(); // creating an event may fail
-  OwnedEvent event(createEvent(device, orEventDisableTiming), &orEventDestroy);
-  lock.lock();
-  if (!known()) { // another thread may have been faster
-    // What can throw comes before there is nobody to destroy the event.
-    block->uses.reserve(block->uses.size() + 1);
-    block->uses.push_back({stream, event.release(), device});
-  }
-  lock.unlock(); // before the event goes
 }
-// LITERALINCLUDE END: RECORD STREAM
+// LITERALINCLUDE END: FREE IN A CAPTURE
+// LITERALINCLUDE END: FREE BLOCK
 
 // LITERALINCLUDE START: GIVE BACK
 void DeviceMemory::emptyCache() {
@@ -191,6 +213,9 @@ void DeviceMemory::emptyCache() {
   // LITERALINCLUDE END: NOTED
   bool released = false;
   auto error = orSuccess;
+  // LITERALINCLUDE START: FREE IN A CAPTURE
+  endPostponed();
+  // LITERALINCLUDE END: FREE IN A CAPTURE
   {
     const std::lock_guard releasing(release_);
     std::unique_lock lock(mutex_);
@@ -213,6 +238,9 @@ orError_t DeviceMemory::release(bool& released, std::unique_lock<std::mutex>& lo
   for (auto& [key, pool] : pools_) {
     std::ranges::copy(pool.takeSegments(), std::back_inserter(segments));
   }
+  // LITERALINCLUDE START: PRIVATE POOLS USED
+  takeSegmentsWithoutGraph(segments);
+  // LITERALINCLUDE END: PRIVATE POOLS USED
   if (segments.empty()) {
     return orSuccess;
   }
@@ -226,6 +254,9 @@ orError_t DeviceMemory::release(bool& released, std::unique_lock<std::mutex>& lo
   // Nobody else knows these segments now. A thread that finds no memory meanwhile waits for release_ before it gives
   // up.
   auto error = orSuccess;
+  // LITERALINCLUDE START: PRIVATE POOLS USED
+  const RelaxedCaptureMode relaxed;
+  // LITERALINCLUDE END: PRIVATE POOLS USED
   for (const auto* segment : segments) {
     const auto result = orFree(segment->data); // waits for the device
     error = result == orSuccess ? error : result;
@@ -245,6 +276,10 @@ bool DeviceMemory::clear() {
     return false;
   }
   pools_.clear(); // their streams are gone
+  // LITERALINCLUDE START: PRIVATE POOLS USED
+  privatePools_.clear();
+  captures_.clear();
+  // LITERALINCLUDE END: PRIVATE POOLS USED
   stats_ = {};
   // LITERALINCLUDE START: NOTED
   history_.clear();
@@ -252,49 +287,5 @@ bool DeviceMemory::clear() {
   return true;
 }
 // LITERALINCLUDE END: CLEAR MEMORY
-
-void DeviceMemory::setFraction(double fraction) {
-  const std::lock_guard lock(mutex_);
-  fraction_ = fraction;
-}
-
-double DeviceMemory::fraction() const {
-  const std::lock_guard lock(mutex_);
-  return fraction_;
-}
-
-DeviceStats DeviceMemory::stats() const {
-  const std::lock_guard lock(mutex_);
-  return stats_;
-}
-
-void DeviceMemory::resetAccumulatedStats() {
-  const std::lock_guard lock(mutex_);
-  resetAccumulated(stats_);
-}
-
-void DeviceMemory::resetPeakStats() {
-  const std::lock_guard lock(mutex_);
-  resetPeaks(stats_);
-}
-
-Shortage DeviceMemory::shortage(size_t asked) const {
-  const auto used = current(stats_.active_bytes);
-  size_t largest = 0;
-  for (const auto& [key, pool] : pools_) {
-    largest = std::max(largest, pool.largest());
-  }
-  return {device_, asked, used, current(stats_.reserved_bytes) - used, largest, limit()};
-}
-
-// Hold no lock: the profiler is other people's code.
-void DeviceMemory::report(const void* data, int64_t change) const {
-  if (c10::memoryProfilingEnabled()) {
-    const auto now = stats();
-    c10::reportMemoryUsageToProfiler(
-        const_cast<void*>(data), change, current(now.allocated_bytes), current(now.reserved_bytes),
-        {kDeviceType, device_});
-  }
-}
 
 } // namespace openreg

@@ -7,6 +7,9 @@
 #include "memory/pool.h"
 #include "memory/snapshot.h"
 
+// LITERALINCLUDE START: PRIVATE POOLS
+#include <atomic>
+// LITERALINCLUDE END: PRIVATE POOLS
 #include <map>
 #include <mutex>
 
@@ -69,6 +72,17 @@ class DeviceMemory {
   void clearHistory();
   // LITERALINCLUDE END: DEVICE MEMORY HISTORY
 
+  // LITERALINCLUDE START: PRIVATE POOLS
+  /** @brief One more graph has a share in a private pool. */
+  void sharePool(c10::MempoolId_t id);
+  /** @brief One less. After the last, the pool's free segments can go back to the driver. */
+  void leavePool(c10::MempoolId_t id) noexcept;
+  /** @brief From now on, streams in this capture get memory of that pool. */
+  void beginCapture(uint64_t capture, c10::MempoolId_t id);
+  /** @brief No longer. */
+  void endCapture(uint64_t capture) noexcept;
+
+  // LITERALINCLUDE END: PRIVATE POOLS
  private:
   Pool& pool(orStream_t stream, bool small);
   size_t limit() const { return static_cast<size_t>(fraction_ * static_cast<double>(total_)); }
@@ -85,6 +99,22 @@ class DeviceMemory {
   void noteShortage(const Shortage& shortage, orStream_t stream);
   // LITERALINCLUDE END: DEVICE MEMORY HISTORY
 
+  // LITERALINCLUDE START: PRIVATE POOLS
+  Pool* privatePool(orStream_t stream, bool small);
+  void forgetEmptyPools();
+  void takeSegmentsWithoutGraph(std::vector<Block*>& segments);
+  size_t keptByGraphs() const;
+  bool postpone(Block* block);
+  std::vector<Block*> takePostponed();
+  void endPostponed();
+
+  /// Memory that captures into one pool use, and its blocks by stream and size as those of pools_.
+  struct PrivatePool {
+    int graphs = 0;
+    std::map<std::pair<orStream_t, bool>, Pool> pools;
+  };
+  // LITERALINCLUDE END: PRIVATE POOLS
+
   const c10::DeviceIndex device_;
   const size_t total_;
   std::mutex release_;
@@ -93,6 +123,12 @@ class DeviceMemory {
   std::map<std::pair<orStream_t, bool>, Pool> pools_; // by stream, and whether small
   Pending pending_;
   double fraction_ = 1;
+  // LITERALINCLUDE START: PRIVATE POOLS
+  std::map<c10::MempoolId_t, PrivatePool> privatePools_;
+  std::map<uint64_t, c10::MempoolId_t> captures_; // under way
+  std::vector<Block*> postponed_;                 // freed while events could not be recorded
+  std::atomic<bool> anyPostponed_ = false;
+  // LITERALINCLUDE END: PRIVATE POOLS
   // LITERALINCLUDE START: DEVICE MEMORY HISTORY
   History history_;
   // LITERALINCLUDE END: DEVICE MEMORY HISTORY

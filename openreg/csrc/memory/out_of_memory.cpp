@@ -11,7 +11,8 @@ namespace openreg {
 // LITERALINCLUDE START: OUT OF MEMORY
 void throwOutOfMemory(const Shortage& shortage) {
   using c10::CachingAllocator::format_size;
-  const auto& [device, asked, used, cached, largest, limit] = shortage;
+  const auto device = shortage.device;
+  const auto asked = shortage.asked, used = shortage.used, cached = shortage.cached, limit = shortage.limit;
   size_t free = 0;
   size_t total = 0;
   (void)orMemGetInfo(&free, &total, device); // zeros, if the device fails in this moment
@@ -22,13 +23,20 @@ void throwOutOfMemory(const Shortage& shortage) {
   } else if (asked <= free && limit < total) {
     hint = "Raise the limit with torch.openreg.set_per_process_memory_fraction.";
   }
+  // LITERALINCLUDE START: KEPT BY GRAPHS HINT
+  if (asked <= shortage.keptByGraphs) {
+    hint = "The cached memory is kept by graphs, for their replays. Call reset() on those that are done with, or let "
+           "graphs "
+           "share a pool.";
+  }
+  // LITERALINCLUDE END: KEPT BY GRAPHS HINT
   const c10::Device where(kDeviceType, device);
   c10::reportOutOfMemoryToProfiler(static_cast<int64_t>(asked), used, used + cached, where);
   TORCH_CHECK_WITH(
       OutOfMemoryError, false, "openreg out of memory. Tried to allocate ", format_size(asked), " on ", where, ". Of ",
       format_size(total), " of device memory ", format_size(free), " are free. This process uses ", format_size(used),
       " and has ", format_size(cached), " cached that it could not give back, the largest block of them ",
-      format_size(largest), "; its limit is ", format_size(limit), ". ", hint);
+      format_size(shortage.largest), "; its limit is ", format_size(limit), ". ", hint);
 }
 // LITERALINCLUDE END: OUT OF MEMORY
 

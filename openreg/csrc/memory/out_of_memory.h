@@ -13,6 +13,9 @@ struct Shortage {
   size_t cached;  // reserved beyond that: free pieces of segments of which other pieces are used
   size_t largest; // of these pieces
   size_t limit;
+  // LITERALINCLUDE START: KEPT BY GRAPHS
+  size_t keptByGraphs = 0; // of what is cached
+  // LITERALINCLUDE END: KEPT BY GRAPHS
 };
 
 /** @brief Throws c10::OutOfMemoryError. Hold no lock: making an exception may take Python's GIL. */

@@ -4,6 +4,9 @@
 #include "memory/block.h"
 #include "memory/statistics.h"
 
+// LITERALINCLUDE START: POOL OWNER
+#include <c10/core/Allocator.h>
+// LITERALINCLUDE END: POOL OWNER
 // LITERALINCLUDE START: POOL SEGMENTS
 #include <map>
 // LITERALINCLUDE END: POOL SEGMENTS
@@ -45,6 +48,9 @@ class Pool {
   const std::map<const Block*, Context>& segments() const { return segments_; }
 
   // LITERALINCLUDE END: POOL SEGMENTS
+  // LITERALINCLUDE START: POOL OWNER
+  c10::MempoolId_t owner{0, 0}; ///< The private pool that it is a part of, if any.
+  // LITERALINCLUDE END: POOL OWNER
   DeviceMemory& memory; // NOLINT(cppcoreguidelines-avoid-const-or-ref-data-members): it never moves
   const orStream_t stream;
   const bool small;

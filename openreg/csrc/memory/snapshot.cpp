@@ -87,6 +87,17 @@ void DeviceMemory::snapshot(MemorySnapshot& all) {
       all.segments.back().context_when_allocated = origin;
     }
   }
+  // LITERALINCLUDE START: PRIVATE SEGMENTS
+  for (const auto& [id, shared] : privatePools_) {
+    for (const auto& [key, pool] : shared.pools) {
+      for (const auto& [first, origin] : pool.segments()) {
+        all.segments.push_back(segmentInfo(*first, device_, shown(pool.stream)));
+        all.segments.back().context_when_allocated = origin;
+        all.segments.back().owner_private_pool_id = id;
+      }
+    }
+  }
+  // LITERALINCLUDE END: PRIVATE SEGMENTS
   history_.record(TraceEntry::SNAPSHOT, 0, current(stats_.active_bytes), standard, nullptr);
   lock.unlock();
   for (auto& entry : history) {

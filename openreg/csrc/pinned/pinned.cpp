@@ -4,6 +4,10 @@
 #include "device/device.h"
 #include "device/error.h"
 #include "device/hooks.h"
+// LITERALINCLUDE START: PINNED IN A CAPTURE
+#include "graph/capture.h"
+#include "stream/handle.h"
+// LITERALINCLUDE END: PINNED IN A CAPTURE
 
 #include <ATen/core/CachingHostAllocator.h>
 
@@ -33,6 +37,14 @@ bool isPinned(const void* data) noexcept {
 void recordUse(const c10::DataPtr& memory, const c10::Stream& stream) {
   orPointerAttributes attributes{};
   check(orPointerGetAttributes(&attributes, memory.get()));
+  // LITERALINCLUDE START: PINNED IN A CAPTURE
+  if (anyCapture()) {
+    if (const auto captured = captureOf(streamHandle(stream)); captured != nullptr) {
+      captured->pinned.add(attributes.base);
+      return;
+    }
+  }
+  // LITERALINCLUDE END: PINNED IN A CAPTURE
   // The allocator finds its block by the context, or else by the first address: a NumPy array over a pinned tensor has
   // another context, and may begin in the middle. Memory pinned without the allocator is not its concern: orFreeHost
   // waits for copies.

@@ -3,6 +3,10 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/Stream.h>
+// LITERALINCLUDE START: PINNED KEPT DECLARED
+
+#include <vector>
+// LITERALINCLUDE END: PINNED KEPT DECLARED
 
 namespace openreg {
 
@@ -28,4 +32,15 @@ bool isPinned(const void* data) noexcept;
  */
 void recordUse(const c10::DataPtr& memory, const c10::Stream& stream);
 
+// LITERALINCLUDE START: PINNED KEPT DECLARED
+/**
+ * @brief Keeps pinned memory from being used again after it is freed, until letGoPinned() has been called as often.
+ * @param base First address of the allocation.
+ */
+void keepPinned(const void* base);
+
+/** @brief Its opposite. @param streams Where work on this memory may be under way. */
+void letGoPinned(const void* base, const std::vector<c10::Stream>& streams) noexcept;
+
+// LITERALINCLUDE END: PINNED KEPT DECLARED
 } // namespace openreg

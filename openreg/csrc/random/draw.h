@@ -6,7 +6,9 @@
 #include "random/generator.h"
 
 #include <ATen/TensorIterator.h>
+#include <kernels/random/philox.h>
 
+#include <cstddef>
 #include <initializer_list>
 
 namespace openreg {
@@ -62,6 +64,9 @@ void draw(
   const auto perBlock = 128 / bits;
   parameters.numbers = source.reserve((static_cast<uint64_t>(iter.numel()) + perBlock - 1) / perBlock);
   launch.setParameters(parameters);
+  launch.addPointer(
+      offsetof(Parameters, numbers) + offsetof(kernels::PhiloxRange, captured),
+      kernels::capturedBytes(parameters.numbers));
   launch.on(kernel);
 }
 // LITERALINCLUDE END: DRAW

@@ -1,6 +1,11 @@
 // The generator of random numbers, and the default one of each device.
 #include "random/generator.h"
 
+// LITERALINCLUDE START: DRAW IN A CAPTURE
+#include "graph/capture.h"
+#include "stream/handle.h"
+// LITERALINCLUDE END: DRAW IN A CAPTURE
+
 #include <ATen/EmptyTensor.h>
 #include <c10/core/TensorImpl.h>
 
@@ -21,10 +26,32 @@ constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
 
 } // namespace
 
+// LITERALINCLUDE START: DRAW IN A CAPTURE
+namespace {
+
+/// What a kernel in a graph is to draw is decided when the graph is replayed.
+void checkSeedNow(const Generator& generator, const char* function) {
+  checkNotCapturing(
+      generator.device().index(), function,
+      "it would not change what the graph draws. Call it before a replay: a graph draws what the generator has next "
+      "when "
+      "it is replayed");
+}
+
+} // namespace
+
+// LITERALINCLUDE END: DRAW IN A CAPTURE
 Generator::Generator(c10::DeviceIndex device) : GeneratorImpl({kDeviceType, device}, kKeys) {}
 
 // LITERALINCLUDE START: RESERVE
 kernels::PhiloxRange Generator::reserve(uint64_t blocks) {
+  // LITERALINCLUDE START: DRAW IN A CAPTURE
+  if (anyCapture()) {
+    if (const auto captured = captureOf(currentStreamHandle(device_.index())); captured != nullptr) {
+      return captured->numbers.reserve(*this, blocks);
+    }
+  }
+  // LITERALINCLUDE END: DRAW IN A CAPTURE
   const std::lock_guard lock(mutex_);
   const kernels::PhiloxRange range{seed_, offset_};
   offset_ += blocks;
@@ -33,17 +60,24 @@ kernels::PhiloxRange Generator::reserve(uint64_t blocks) {
 // LITERALINCLUDE END: RESERVE
 
 void Generator::set_current_seed(uint64_t seed) {
+  // LITERALINCLUDE START: DRAW IN A CAPTURE
+  checkSeedNow(*this, "manual_seed");
+  // LITERALINCLUDE END: DRAW IN A CAPTURE
   seed_ = seed;
   offset_ = 0;
 }
 
 uint64_t Generator::seed() {
-  set_current_seed(c10::detail::getNonDeterministicRandom());
+  seed_ = c10::detail::getNonDeterministicRandom();
+  offset_ = 0;
   return seed_;
 }
 
 // LITERALINCLUDE START: STATE FUNCTIONS
 void Generator::set_state(const c10::TensorImpl& state) {
+  // LITERALINCLUDE START: DRAW IN A CAPTURE
+  checkSeedNow(*this, "set_rng_state");
+  // LITERALINCLUDE END: DRAW IN A CAPTURE
   at::detail::check_rng_state(state);
   const auto size = static_cast<size_t>(state.numel());
   TORCH_CHECK(

@@ -86,6 +86,7 @@ at::Tensor& multinomialOut(
           offsetof(Args, indices), orAccessWrite, 2, indexSizes.data(), args.indexStrides, result.element_size()),
       kernels::contiguousPointer(offsetof(Args, workspace), kBoth, workspace.nbytes()),
       kernels::contiguousPointer(offsetof(Args, order), kBoth, order.nbytes()),
+      kernels::contiguousPointer(offsetof(Args, numbers.captured), orAccessRead, kernels::capturedBytes(args.numbers)),
   };
   launch(kernel<"multinomial">, device, args, pointers);
   return result;

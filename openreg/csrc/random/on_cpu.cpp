@@ -24,7 +24,7 @@ at::Generator seededBy(const kernels::PhiloxRange& numbers) {
 /// A call that fails takes no numbers, unless another thread has drawn since.
 void giveBack(Generator& generator, const kernels::PhiloxRange& numbers) {
   const std::lock_guard lock(generator.mutex_);
-  if (generator.get_offset() == numbers.offset + 1) {
+  if (numbers.captured == nullptr && generator.get_offset() == numbers.offset + 1) {
     generator.set_offset(numbers.offset);
   }
 }

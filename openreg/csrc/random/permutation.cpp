@@ -35,9 +35,12 @@ at::Tensor& randpermOut(int64_t n, std::optional<at::Generator> generator, at::T
   args.stride = result.stride(0) * result.element_size();
   args.dtype = kernelDType(type, "randperm");
   args.numbers = source.reserve((static_cast<uint64_t>(n) + 1) / 2);
-  const std::array pointers = {kernels::stridedPointer(
-      offsetof(kernels::PermutationArgs, out), orAccessRead | orAccessWrite, 1, &args.count, &args.stride,
-      result.element_size())};
+  using Args = kernels::PermutationArgs;
+  const std::array pointers = {
+      kernels::stridedPointer(
+          offsetof(Args, out), orAccessRead | orAccessWrite, 1, &args.count, &args.stride, result.element_size()),
+      kernels::contiguousPointer(offsetof(Args, numbers.captured), orAccessRead, kernels::capturedBytes(args.numbers)),
+  };
   launch(kernel<"permutation">, device, args, pointers);
   return result;
 }

@@ -6,8 +6,8 @@
 namespace openreg::api {
 
 /// Checks them as orLaunchKernel describes them.
-inline void checkArguments(
-    Entry& entry, const void* args, size_t argsSize, const orPointerArg* pointers, size_t pointerCount) {
+inline void
+checkArguments(Entry& entry, const void* args, size_t argsSize, const orPointerArg* pointers, size_t pointerCount) {
   entry.notNull(args != nullptr || argsSize == 0, "args", "the argument bytes, as 'argsSize' is not 0");
   entry.require(
       argsSize <= OPENREG_MAX_ARGUMENT_BYTES, orErrorInvalidValue, "argument 'argsSize' is %zu; expected at most %d",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lookup.h"
 #include "refused.h"
 
 namespace openreg {
@@ -60,8 +61,9 @@ std::vector<bool> doneWith(const GraphNodes& nodes, const std::vector<size_t>& l
 
 } // namespace
 
-void Captures::begin(Capturable& stream, int device, orStreamCaptureMode mode) {
+void Captures::begin(Capturable& stream, uint64_t expected, int device, orStreamCaptureMode mode) {
   const std::lock_guard lock(mutex_);
+  requireStill(stream, expected);
   if (const auto it = of(stream); it != all_.end()) {
     throw Refused{orDriverError(
         orErrorInvalidValue, "argument 'stream' is in capture %llu already; expected a stream that doesn't capture",
@@ -83,8 +85,9 @@ void Captures::erase(All::iterator it) {
   count_.store(all_.size());
 }
 
-GraphNodes Captures::end(Capturable& stream) {
+GraphNodes Captures::end(Capturable& stream, uint64_t expected) {
   const std::lock_guard lock(mutex_);
+  requireStill(stream, expected);
   const auto it = of(stream);
   if (it == all_.end()) {
     throw Refused{orDriverError(
@@ -113,8 +116,8 @@ GraphNodes Captures::end(Capturable& stream) {
   if (open != 0) {
     throw Refused{orDriverError(
         orErrorStreamCaptureUnjoined,
-        "%td of the capture's %zu nodes are of streams that joined it and were not joined; expected its first stream to "
-        "wait for an event behind the last work of each",
+        "%td of the capture's %zu nodes are of streams that joined it and were not joined; "
+        "expected its first stream to wait for an event behind the last work of each",
         open, ended.nodes.size())};
   }
   return ended.nodes;
@@ -126,13 +129,15 @@ orStreamCaptureStatus Captures::status(const Capturable& stream, uint64_t* id) c
   if (id != nullptr) {
     *id = it == all_.end() ? 0 : it->first;
   }
-  return it == all_.end()            ? orStreamCaptureStatusNone
+  return it == all_.end()             ? orStreamCaptureStatusNone
          : it->second.invalid.empty() ? orStreamCaptureStatusActive
                                       : orStreamCaptureStatusInvalidated;
 }
 
-bool Captures::add(Capturable& stream, GraphWork&& work) {
+// LITERALINCLUDE START: CAPTURE ADD
+bool Captures::add(Capturable& stream, uint64_t expected, GraphWork&& work) {
   const std::lock_guard lock(mutex_);
+  requireStill(stream, expected);
   const auto it = of(stream);
   if (it == all_.end()) {
     return false;
@@ -147,6 +152,7 @@ bool Captures::add(Capturable& stream, GraphWork&& work) {
   last = std::move(next);
   return true;
 }
+// LITERALINCLUDE END: CAPTURE ADD
 
 std::shared_ptr<const CapturedPoint> Captures::point(const Capturable& stream) const {
   const std::lock_guard lock(mutex_);
@@ -161,9 +167,15 @@ std::shared_ptr<const CapturedPoint> Captures::point(const Capturable& stream) c
   return std::make_shared<const CapturedPoint>(it->first, last->second);
 }
 
+// LITERALINCLUDE START: CAPTURE WAIT
 bool Captures::wait(
-    Capturable& stream, int device, const std::shared_ptr<const CapturedPoint>& point, bool pending) {
+    Capturable& stream,
+    uint64_t expected,
+    int device,
+    const std::shared_ptr<const CapturedPoint>& point,
+    bool pending) {
   const std::lock_guard lock(mutex_);
+  requireStill(stream, expected);
   const auto own = of(stream);
   const auto its = point != nullptr ? all_.find(point->capture) : all_.end();
   const auto invalidate = [&](All::iterator it, const char* why) {
@@ -194,6 +206,7 @@ bool Captures::wait(
   stream.capture.store(its->first, std::memory_order_release);
   return true;
 }
+// LITERALINCLUDE END: CAPTURE WAIT
 
 void Captures::refuse(uint64_t capture, const char* why) {
   const std::lock_guard lock(mutex_);
@@ -205,6 +218,7 @@ void Captures::refuse(uint64_t capture, const char* why) {
   }
 }
 
+// LITERALINCLUDE START: CAPTURE MODES
 void Captures::requireNone() {
   const std::lock_guard lock(mutex_);
   uint64_t forbidding = 0;
@@ -221,6 +235,7 @@ void Captures::requireNone() {
     refuseFor(forbidding, kMayWait);
   }
 }
+// LITERALINCLUDE END: CAPTURE MODES
 
 void Captures::leave(Capturable& stream) {
   const std::lock_guard lock(mutex_);
@@ -234,17 +249,6 @@ void Captures::leave(Capturable& stream) {
   it->second.invalid = "a stream that had joined it was destroyed";
   it->second.last.erase(&stream);
   stream.capture.store(0);
-}
-
-void Captures::drop(int device) {
-  const std::lock_guard lock(mutex_);
-  for (auto it = all_.begin(); it != all_.end();) {
-    const auto next = std::next(it);
-    if (it->second.device == device) {
-      erase(it);
-    }
-    it = next;
-  }
 }
 
 orStreamCaptureMode Captures::exchangeMode(orStreamCaptureMode mode) {

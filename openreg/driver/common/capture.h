@@ -36,20 +36,21 @@ constexpr const char* kNotExecuted =
 /// Why interprocess events are.
 constexpr const char* kOfOneProcess = "another process can't be told of work, or waited for, at each launch";
 
-/// All captures of a driver. One lock is enough: a capture is made once and launched often.
+/// All captures of a driver. One lock is enough: a capture is made once and launched often. `expected` is the handle
+/// that the caller was given: no stream with a new owner gets into a capture, or gets the work of who had it before.
 class Captures {
  public:
   /// The stream, of the device of that index, begins one.
-  void begin(Capturable& stream, int device, orStreamCaptureMode mode);
+  void begin(Capturable& stream, uint64_t expected, int device, orStreamCaptureMode mode);
 
   /// Ends the capture that the stream has begun, and gives its work. Refuses the call, but ends it all the same, if the
   /// capture has been made invalid or has streams that were not joined.
-  GraphNodes end(Capturable& stream);
+  GraphNodes end(Capturable& stream, uint64_t expected);
 
   orStreamCaptureStatus status(const Capturable& stream, uint64_t* id) const;
 
   /// Takes the work of a stream that captures; false if it has ceased to meanwhile.
-  bool add(Capturable& stream, GraphWork&& work);
+  bool add(Capturable& stream, uint64_t expected, GraphWork&& work);
 
   /// What an event that is recorded there now stands for; null if the stream has ceased to capture meanwhile.
   std::shared_ptr<const CapturedPoint> point(const Capturable& stream) const;
@@ -58,7 +59,12 @@ class Captures {
   /// @param point Of an event that was recorded in one; else null.
   /// @param pending Whether the event was recorded outside of captures.
   /// @return False if there is nothing captured about it, after all.
-  bool wait(Capturable& stream, int device, const std::shared_ptr<const CapturedPoint>& point, bool pending);
+  bool wait(
+      Capturable& stream,
+      uint64_t expected,
+      int device,
+      const std::shared_ptr<const CapturedPoint>& point,
+      bool pending);
 
   /// Refuses a call that a stream can't serve while it captures, and makes its capture invalid. Returns if it captures
   /// no longer.
@@ -80,11 +86,8 @@ class Captures {
     }
   }
 
-  /// The stream is to be destroyed.
+  /// The stream has lost its handle, and has no new owner yet.
   void leave(Capturable& stream);
-
-  /// The device of that index is to be reset.
-  void drop(int device);
 
   /// Of the calling thread.
   static orStreamCaptureMode exchangeMode(orStreamCaptureMode mode);

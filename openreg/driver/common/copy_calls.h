@@ -34,7 +34,7 @@ struct CopyCalls {
     if (it.captures()) [[unlikely]] {
       if (!mayBeQueued) {
         Given::all().captures.refuse(it, "a launch of its graph would copy pageable memory, which may be gone by then");
-      } else if (capture(it, dst, src, size)) {
+      } else if (capture(it, number(stream), dst, src, size)) {
         return;
       }
     }
@@ -61,7 +61,7 @@ struct CopyCalls {
     Place to = resolve("dst", dst, size, Want::Device, Given::device(dstDevice));
     Place from = resolve("src", src, size, Want::Device, Given::device(srcDevice));
     Device* peer = &other != &own ? &other : nullptr;
-    if (size == 0 || (it.captures() && capture(it, dst, src, size, peer))) {
+    if (size == 0 || (it.captures() && capture(it, number(stream), dst, src, size, peer))) {
       return;
     }
     it.queueCopy(number(stream), std::move(to), std::move(from), size, peer);
@@ -73,7 +73,8 @@ struct CopyCalls {
     if (size == 0) {
       return;
     }
-    if (it.captures() && Given::all().captures.add(it, FillWork{static_cast<char*>(ptr), value, size})) {
+    if (it.captures() &&
+        Given::all().captures.add(it, number(stream), FillWork{static_cast<char*>(ptr), value, size})) {
       return;
     }
     it.queueFill(number(stream), std::move(dst), value, size);
@@ -81,9 +82,10 @@ struct CopyCalls {
 
  private:
   /// False if the stream has ceased to capture meanwhile.
-  static bool capture(auto& stream, void* dst, const void* src, size_t size, const Device* peer = nullptr) {
+  static bool
+  capture(auto& stream, uint64_t handle, void* dst, const void* src, size_t size, const Device* peer = nullptr) {
     return Given::all().captures.add(
-        stream,
+        stream, handle,
         CopyWork{
             .dst = static_cast<char*>(dst),
             .src = static_cast<const char*>(src),

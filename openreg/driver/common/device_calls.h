@@ -36,7 +36,6 @@ struct DeviceCalls {
 
   static void deviceReset(int index) {
     Given::all().captures.requireSafe();
-    Given::all().captures.drop(index);
     Given::device(index).reset();
   }
 

@@ -97,12 +97,12 @@ struct EventCalls {
   }
 
   /// A stream is to wait for an event, and one of the two captures, or did: true if that is all there is to do.
-  static bool waitCaptured(auto& stream, auto& event) {
+  static bool waitCaptured(auto& stream, uint64_t handle, auto& event) {
     const auto point = event.captured();
     if (point == nullptr && !stream.captures()) [[likely]] {
       return false;
     }
-    return Given::all().captures.wait(stream, stream.device().index, point, event.stamp().recorded);
+    return Given::all().captures.wait(stream, handle, stream.device().index, point, event.stamp().recorded);
   }
 
   /// Work of a stream that is submitted later waits for the latest version of an interprocess event.

@@ -36,8 +36,8 @@ std::string quoted(const std::string& text) {
 void refuseUnpinned(size_t node, const void* ptr) {
   throw Refused{orDriverError(
       orErrorInvalidValue,
-      "argument 'exec' has a copy, node %zu, of pinned memory at %p that was freed; expected it to stay allocated", node,
-      ptr)};
+      "argument 'exec' has a copy, node %zu, of pinned memory at %p that was freed; expected it to stay allocated",
+      node, ptr)};
 }
 
 bool writeDot(const GraphNodes& nodes, const char* path) {

@@ -21,14 +21,14 @@ struct GraphCalls {
 
   static void streamBeginCapture(orStream_t stream, orStreamCaptureMode mode) {
     auto& it = Given::usedStream(stream);
-    Given::all().captures.begin(it, it.device().index, mode);
+    Given::all().captures.begin(it, number(stream), it.device().index, mode);
   }
 
   static void streamEndCapture(orStream_t stream, orGraph_t* graph) {
     *graph = nullptr;
     auto& it = Given::stream(stream);
     auto& device = it.device();
-    auto nodes = std::make_shared<const GraphNodes>(Given::all().captures.end(it));
+    auto nodes = std::make_shared<const GraphNodes>(Given::all().captures.end(it, number(stream)));
     require(device.use());
     *graph = handleOf<orGraph_t>(publish(Given::all().graphs, "graphs", device, std::move(nodes)));
   }
@@ -110,12 +110,11 @@ struct GraphCalls {
   }
 
   template <class Table, class Content>
-  static uint64_t
-  publish(Table& table, const char* what, auto& device, std::shared_ptr<const Content> content) {
+  static uint64_t publish(Table& table, const char* what, auto& device, std::shared_ptr<const Content> content) {
     auto* it = table.acquire();
     if (it == nullptr) {
-      throw Refused{orDriverError(
-          orErrorMemoryAllocation, "there are too many %s; expected some to be destroyed first", what)};
+      throw Refused{
+          orDriverError(orErrorMemoryAllocation, "there are too many %s; expected some to be destroyed first", what)};
     }
     it->open(device, std::move(content));
     return table.publish(*it);

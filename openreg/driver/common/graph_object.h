@@ -43,12 +43,20 @@ class GraphObject : public Handled {
     return content_;
   }
 
-  /// Exchanges what it holds by `make(old)`.
+  /// Exchanges what it holds by `make(old)`, which is called without the lock: it may wait for a reset, and that for
+  /// us.
   template <class Make>
   void replace(uint64_t expected, Make make) {
-    const std::lock_guard lock(mutex_);
-    requireStill(*this, expected);
-    content_ = make(content_);
+    for (;;) {
+      const std::shared_ptr<const Content> old = content(expected);
+      std::shared_ptr<const Content> made = make(old); // The old one afterwards, destroyed without the lock, too.
+      const std::lock_guard lock(mutex_);
+      requireStill(*this, expected);
+      if (content_ == old) { // Else another thread has been faster, whose change must not be lost.
+        content_.swap(made);
+        return;
+      }
+    }
   }
 
  private:

@@ -11,7 +11,15 @@
 namespace openreg {
 
 /// What a handle names. The value is the handle's top byte: none is 0, so no pointer of a program looks like a handle.
-enum class HandleKind : uint8_t { Stream = 0xE1, Event = 0xE2, Module = 0xE3, Kernel = 0xE4, Subscriber = 0xE5, Graph = 0xE6, GraphExec = 0xE7 };
+enum class HandleKind : uint8_t {
+  Stream = 0xE1,
+  Event = 0xE2,
+  Module = 0xE3,
+  Kernel = 0xE4,
+  Subscriber = 0xE5,
+  Graph = 0xE6,
+  GraphExec = 0xE7
+};
 
 /// Base of the objects that have handles.
 struct Handled {

@@ -37,13 +37,15 @@ struct KernelCalls {
     }
     require(device.use());
     requireArguments(it, args, argsSize, pointers, pointerCount);
+    // LITERALINCLUDE START: LAUNCH OR CAPTURE
     if (on.captures()) [[unlikely]] {
       if (Given::all().captures.add(
-              on, captured(number(kernel), it.name(), args, argsSize, pointers, pointerCount))) {
+              on, number(stream), captured(number(kernel), it.name(), args, argsSize, pointers, pointerCount))) {
         return;
       }
     }
     on.queueLaunch(number(stream), it, args, argsSize, pointers, pointerCount);
+    // LITERALINCLUDE END: LAUNCH OR CAPTURE
   }
 
   /// Refuses arguments that a kernel can't be launched with.

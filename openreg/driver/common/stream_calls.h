@@ -38,7 +38,6 @@ struct StreamCalls {
           orErrorInvalidHandle,
           "argument 'stream' is the default stream of device %d; expected one from orStreamCreate", it.device().index);
     }
-    Given::all().captures.leave(it);
     if (!it.close(number(stream))) {
       refuseHandle(HandleKind::Stream, number(stream));
     }
@@ -73,14 +72,14 @@ struct StreamCalls {
     if (auto shared = awaited.shared()) {
       Given::all().captures.refuse(it, kOfOneProcess);
       EventCalls<Driver>::queueWaitShared(std::move(shared), it, number(stream));
-    } else if (!EventCalls<Driver>::waitCaptured(it, awaited)) {
+    } else if (!EventCalls<Driver>::waitCaptured(it, number(stream), awaited)) {
       it.queueWait(number(stream), awaited);
     }
   }
 
   static void launchHostFunc(orStream_t stream, orHostFn_t function, void* userData) {
     auto& it = Given::usedStream(stream);
-    if (it.captures() && Given::all().captures.add(it, HostWork{function, userData})) {
+    if (it.captures() && Given::all().captures.add(it, number(stream), HostWork{function, userData})) {
       return;
     }
     it.queueHostFunction(number(stream), function, userData, /*always=*/false);

@@ -747,10 +747,11 @@ OPENREG_EXPORT orError_t orLaunchKernel(
  * when its turn comes (::orErrorIllegalAddress), pinned memory at the launch. A function of the host is called at each
  * launch.
  *
- * **What cannot be captured** makes the capture invalid, with ::orErrorStreamCaptureUnsupported: to query or synchronise
- * a stream that captures or an event that was recorded in a capture, a synchronous copy on such a stream, a copy of
- * pageable memory (its bytes would be read at the launch, when they may be gone), an interprocess event. So do, by the
- * capture's mode, calls that may wait for the device: ::orDeviceSynchronize, ::orDeviceReset, ::orMalloc, ::orFree,
+ * **What cannot be captured** makes the capture invalid, with ::orErrorStreamCaptureUnsupported: to query or
+ * synchronise a stream that captures or an event that was recorded in a capture, a synchronous copy on such a stream, a
+ * copy of pageable memory (its bytes would be read at the launch, when they may be gone), an interprocess event. So do,
+ * by the capture's mode, calls that may wait for the device: ::orDeviceSynchronize, ::orDeviceReset, ::orMalloc,
+ * ::orFree,
  * ::orMallocHost, ::orFreeHost, ::orDeviceDisablePeerAccess, ::orIpcGetMemHandle, ::orIpcCloseMemHandle.
  *
  * **Events.** An event that was recorded in a capture is a point of that capture, and is there to be waited for. Once
@@ -807,7 +808,8 @@ OPENREG_EXPORT orError_t orStreamEndCapture(orStream_t stream, orGraph_t* graph)
 OPENREG_EXPORT orError_t orStreamGetCaptureInfo(orStream_t stream, orStreamCaptureStatus* status, uint64_t* id);
 
 /**
- * @brief Exchanges the calling thread's mode, at first ::orStreamCaptureModeGlobal, which says how much it heeds captures.
+ * @brief Exchanges the calling thread's mode, at first ::orStreamCaptureModeGlobal, which says how much it heeds
+ * captures.
  *
  * With Global, calls that may wait for the device are refused while this thread has a capture that is not relaxed, or
  * another one a global capture; with ThreadLocal, while this thread has one; with Relaxed, never: for an allocator that

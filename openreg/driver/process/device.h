@@ -56,8 +56,8 @@ class Device : public DeviceBase {
   withNode(const Program& program, size_t node, std::shared_ptr<const GraphNode> changed);
 
   /// Posts a part of a graph; the point behind it. `works` are the records of its nodes, where they are to have some.
-  Point launchPart(
-      Stream& stream, uint64_t expected, const Program::Part& part, std::span<const orActivityRecord> works);
+  Point
+  launchPart(Stream& stream, uint64_t expected, const Program::Part& part, std::span<const orActivityRecord> works);
 
   /// The executor of that life need not keep those graphs.
   void forgetGraphs(uint64_t life, const std::vector<Program::Part>& parts);
@@ -173,7 +173,7 @@ class Device : public DeviceBase {
   int memoryDescriptor();
 
  private:
-  void postNode(uint32_t graph, size_t number, const GraphNode& node);
+  void postNode(uint32_t graph, const GraphNode& node);
   Lane& laneOf(const Stream& stream, uint64_t expected);
   void expectRecord(const orActivityRecord& work, uint64_t stream);
   void collectRecords();

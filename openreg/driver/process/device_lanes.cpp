@@ -53,6 +53,7 @@ bool Device::destroyStream(Stream& stream, uint64_t expected) {
       return false;
     }
     stream.handle.store(0);
+    host_.captures.leave(stream);
     Lane& lane = *lanes_[stream.lane()];
     lane.owned = false;
     if (lane.known && executor_ != nullptr) {

@@ -8,20 +8,14 @@ namespace openreg::process {
 
 namespace {
 
-/// An end of a graph's copy as a frame names it. Pinned memory must be there still.
-Place placeOf(size_t node, const char* ptr, size_t size, bool onHost) {
-  Place place;
-  place.at = reinterpret_cast<uint64_t>(ptr);
-  if (onHost) {
-    const auto offset = host().pinned().offsetOf(ptr, size);
-    if (!offset) {
-      refuseUnpinned(node, ptr);
-    }
-    place.host = ptr;
-    place.where = Where::Pinned;
-    place.at = *offset;
-  }
-  return place;
+/// Where an end of a graph's copy lies, as a frame says it.
+Where whereOf(bool onHost) {
+  return onHost ? Where::Pinned : Where::Device;
+}
+
+/// And at which address. Whether pinned memory is there still, shows at each launch.
+uint64_t addressOf(const char* ptr, bool onHost) {
+  return onHost ? host().pinned().offsetOf(ptr) : reinterpret_cast<uint64_t>(ptr);
 }
 
 /// The devices, besides `device`, whose memory a graph uses.
@@ -39,7 +33,8 @@ std::vector<Device*> peersOf(const Device& device, const GraphNodes& nodes) {
       for (const orPointerArg& argument : kernel->pointers) {
         uintptr_t pointer = 0;
         std::memcpy(&pointer, kernel->args.data() + argument.offset, sizeof(pointer));
-        Device* owner = host().deviceOf(reinterpret_cast<const char*>(pointer + static_cast<uintptr_t>(argument.lower)));
+        Device* owner =
+            host().deviceOf(reinterpret_cast<const char*>(pointer + static_cast<uintptr_t>(argument.lower)));
         note(argument.extent != 0 && owner != nullptr && device.canAccess(*owner) ? owner : nullptr);
       }
     }
@@ -58,13 +53,14 @@ std::vector<orActivityRecord> worksOf(std::span<const std::shared_ptr<const Grap
     return works;
   }
   for (const auto& node : nodes) {
-    works.push_back(std::visit(
-        Overloaded{
-            [](const KernelWork& it) { return workOf(orActivityKernel, it.name); },
-            [](const CopyWork& it) { return copyWork(it.toHost, it.fromHost, it.size, it.peer); },
-            [](const FillWork& it) { return workOf(orActivityMemset, "memset", it.size); },
-            [](const HostWork&) { return workOf(orActivityHostFunction, "host function"); }},
-        node->work));
+    works.push_back(
+        std::visit(
+            Overloaded{
+                [](const KernelWork& it) { return workOf(orActivityKernel, it.name); },
+                [](const CopyWork& it) { return copyWork(it.toHost, it.fromHost, it.size, it.peer); },
+                [](const FillWork& it) { return workOf(orActivityMemset, "memset", it.size); },
+                [](const HostWork&) { return workOf(orActivityHostFunction, "host function"); }},
+            node->work));
   }
   return works;
 }
@@ -85,7 +81,7 @@ void Device::forgetGraphs(uint64_t life, const std::vector<Program::Part>& parts
 }
 
 /// Posts a node as the work that it is, for a graph in place of a stream. Under the lock.
-void Device::postNode(uint32_t graph, size_t number, const GraphNode& node) {
+void Device::postNode(uint32_t graph, const GraphNode& node) {
   const uint32_t target = kGraph | graph;
   std::visit(
       Overloaded{
@@ -100,14 +96,12 @@ void Device::postNode(uint32_t graph, size_t number, const GraphNode& node) {
                 {pieceOf(frame), std::as_bytes(std::span(it.pointers)), std::as_bytes(std::span(it.args))});
           },
           [&](const CopyWork& it) {
-            const Place to = placeOf(number, it.dst, it.size, it.toHost);
-            const Place from = placeOf(number, it.src, it.size, it.fromHost);
             const CopyFrame frame{
                 .stream = target,
-                .toWhere = to.where,
-                .fromWhere = from.where,
-                .to = to.at,
-                .from = from.at,
+                .toWhere = whereOf(it.toHost),
+                .fromWhere = whereOf(it.fromHost),
+                .to = addressOf(it.dst, it.toHost),
+                .from = addressOf(it.src, it.fromHost),
                 .size = it.size};
             executor_->post(Kind::Copy, {pieceOf(frame)});
           },
@@ -130,7 +124,7 @@ std::shared_ptr<const Program> Device::instantiate(const GraphNodes& nodes) {
   const std::lock_guard lock(mutex_);
   program->life = life();
   if (executor_ == nullptr) {
-    require(failure.check());
+    require(whyLost()); // A reset has been faster.
   }
   for (size_t first = 0; first < nodes.size();) {
     const auto end = std::find_if(nodes.begin() + static_cast<ptrdiff_t>(first), nodes.end(), [](const auto& node) {
@@ -138,12 +132,12 @@ std::shared_ptr<const Program> Device::instantiate(const GraphNodes& nodes) {
     });
     const size_t count = static_cast<size_t>(end - nodes.begin()) - first;
     const uint32_t graph = count != 0 ? graphs_++ % kGraph : 0;
-    if (count != 0 && executor_ != nullptr) {
+    if (count != 0) {
       executor_->post(Kind::GraphCreate, {pieceOf(GraphFrame{.graph = graph})});
       program->parts.push_back({graph, first, count});
     }
-    for (size_t i = first; i < first + count && executor_ != nullptr; ++i) {
-      postNode(graph, i, *nodes[i]);
+    for (size_t i = first; i < first + count; ++i) {
+      postNode(graph, *nodes[i]);
     }
     first += count;
     if (first < nodes.size()) {
@@ -187,10 +181,12 @@ void Stream::queueGraph(uint64_t expected, const std::shared_ptr<const Program>&
   std::vector<const char*> pinned;
   for (size_t i = 0; i < program->nodes.size(); ++i) {
     if (const auto* copy = std::get_if<CopyWork>(&program->nodes[i]->work)) {
-      for (const auto& [end, onHost] : {std::pair(static_cast<const char*>(copy->dst), copy->toHost),
-                                        std::pair(copy->src, copy->fromHost)}) {
+      for (const auto& [end, onHost] :
+           {std::pair(static_cast<const char*>(copy->dst), copy->toHost), std::pair(copy->src, copy->fromHost)}) {
         if (onHost) {
-          (void)placeOf(i, end, copy->size, onHost);
+          if (!host().pinned().offsetOf(end, copy->size)) {
+            refuseUnpinned(i, end);
+          }
           host().pinned().open(end, on);
           pinned.push_back(end);
         }
@@ -203,8 +199,8 @@ void Stream::queueGraph(uint64_t expected, const std::shared_ptr<const Program>&
       queueHostFunction(expected, function->function, function->userData, /*always=*/false);
       continue;
     }
-    const Point end = on.launchPart(
-        *this, expected, part, worksOf(std::span(program->nodes).subspan(part.first, part.count)));
+    const Point end =
+        on.launchPart(*this, expected, part, worksOf(std::span(program->nodes).subspan(part.first, part.count)));
     for (const char* ptr : pinned) {
       host().pinned().addUse(ptr, end);
     }

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/event.h"
 #include "common/capture.h"
+#include "common/event.h"
 #include "common/handle.h"
 #include "openreg.h"
 
@@ -81,6 +81,8 @@ class Program {
 
   Program(Device& device, GraphNodes nodes) : nodes(std::move(nodes)), device_(device) {}
   ~Program(); ///< The executor is told that its graphs are not needed any more.
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
 
   GraphNodes nodes;
   std::vector<Part> parts;

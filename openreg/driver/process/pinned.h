@@ -39,6 +39,11 @@ class Pinned {
   /// The block in which `ptr` lies.
   std::optional<PinnedBlock> find(const void* ptr) const;
 
+  /// The offset in the range of memory that is or was pinned.
+  uint64_t offsetOf(const void* ptr) const {
+    return static_cast<uint64_t>(static_cast<const char*>(ptr) - view_.begin());
+  }
+
   /// Whether [ptr, ptr + size) lies in one block; if so, its offset in the range.
   std::optional<uint64_t> offsetOf(const void* ptr, size_t size) const;
 

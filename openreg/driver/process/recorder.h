@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <string>
-#include <map>
 
 #include "openreg.h"
 #include "wire/channel.h"
@@ -30,8 +30,8 @@ class Recorder {
   Records& ring_;
   std::mutex expecting_;
   std::multimap<uint64_t, orActivityRecord> expected_; ///< By correlation, which a graph's nodes share: in their order.
-  std::mutex collecting_;                                   ///< Held during callbacks, so that no record overtakes.
-  uint64_t taken_ = 0;                                      ///< Guarded by `collecting_`.
+  std::mutex collecting_;                              ///< Held during callbacks, so that no record overtakes.
+  uint64_t taken_ = 0;                                 ///< Guarded by `collecting_`.
 };
 
 } // namespace openreg::process

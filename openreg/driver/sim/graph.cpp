@@ -89,6 +89,7 @@ class Runner {
 
 } // namespace
 
+// LITERALINCLUDE START: GRAPH COMMAND
 void GraphCommand::run(Stream& stream) {
   Device& device = stream.device();
   for (const auto& node : program_->nodes) {
@@ -107,6 +108,7 @@ void GraphCommand::run(Stream& stream) {
     }
   }
 }
+// LITERALINCLUDE END: GRAPH COMMAND
 
 std::shared_ptr<const Program>
 Device::withNode(const Program& program, size_t node, std::shared_ptr<const GraphNode> changed) {
@@ -122,8 +124,8 @@ void Stream::queueGraph(uint64_t expected, const std::shared_ptr<const Program>&
     if (copy == nullptr) {
       continue;
     }
-    for (const auto& [end, onHost] : {std::pair(static_cast<const char*>(copy->dst), copy->toHost),
-                                      std::pair(copy->src, copy->fromHost)}) {
+    for (const auto& [end, onHost] :
+         {std::pair(static_cast<const char*>(copy->dst), copy->toHost), std::pair(copy->src, copy->fromHost)}) {
       if (!onHost) {
         continue;
       }

@@ -31,6 +31,7 @@ bool Stream::close(uint64_t expected) {
       return false;
     }
     handle.store(0);
+    simulator().captures.leave(*this);
     if (working_) {
       queue_.close();
     }

@@ -7,7 +7,7 @@ namespace openreg::kernels {
 
 template <class Bits>
 OPENREG_MULTIVERSION void drawBlocks(const PhiloxRange& numbers, int64_t first, int64_t count, Bits* bits) {
-  const PhiloxRange range = numbers; // its own, so that the loop need not fear that `bits` are it
+  const PhiloxRange range = resolved(numbers); // its own, so that the loop need not fear that `bits` are it
   for (int64_t block = 0; block < count; ++block) {
     uint32_t words[4];
     drawBlock(range, static_cast<uint64_t>(first + block), words);

@@ -10,9 +10,21 @@ namespace openreg::kernels {
 /// includes this file, too.
 struct PhiloxRange {
   uint64_t seed;
-  uint64_t offset; ///< The first block.
+  uint64_t offset;                    ///< The first block.
+  const uint64_t* captured = nullptr; ///< Device memory, read: a seed, and an offset to be added. For launches that are
+                                      ///< repeated, each time with other numbers; else null.
 };
 // LITERALINCLUDE END: PHILOX RANGE
+
+/// The range that is meant, when the launch runs.
+inline PhiloxRange resolved(const PhiloxRange& range) {
+  return range.captured == nullptr ? range : PhiloxRange{range.captured[0], range.captured[1] + range.offset};
+}
+
+/// Bytes that a range leads to.
+constexpr uint64_t capturedBytes(const PhiloxRange& range) {
+  return range.captured == nullptr ? 0 : 2 * sizeof(uint64_t);
+}
 
 /// Numbers in a block: four of 32 bits, or two of 64.
 template <class Bits>
@@ -39,7 +51,8 @@ constexpr int kPerBlock = 16 / sizeof(Bits);
 // LITERALINCLUDE END: PHILOX
 
 // LITERALINCLUDE START: DRAW BLOCK
-/// Block number `block` of a range. The lower half of the counter is the place, the upper half is free.
+/// Block number `block` of a range, which is resolved(). The lower half of the counter is the place, the upper half is
+/// free.
 [[gnu::always_inline]] inline void drawBlock(const PhiloxRange& numbers, uint64_t block, uint32_t (&words)[4]) {
   const uint64_t place = numbers.offset + block;
   words[0] = static_cast<uint32_t>(place);

@@ -7,6 +7,7 @@ from .device import _is_in_bad_fork, _lazy_init, is_initialized
 from .dlpack import *
 from .explanation import *
 from .fallback import *
+from .graphs import *
 from .launch import *
 from .memory import *
 from .memory_history import *

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 # What is written in the place of a number: what programs mistake for another thing, and anything at all.
-NUMBERS = [0, 1, 2, 5, 8, 18, 19, 99, 511, 513, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63, 2**64 - 512, 2**64 - 1]
+NUMBERS = [0, 1, 2, 5, 8, 24, 25, 99, 511, 513, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63, 2**64 - 512, 2**64 - 1]
 
 
 def number(rng: random.Random) -> int:

@@ -218,6 +218,35 @@ def test_a_record_that_cannot_be_is_a_lost_device(run_process: Any, liar_of: Cal
     )
 
 
+def test_a_graph_has_a_record_of_each_node_and_no_more(run_process: Any, liar_of: Callable[[str], str]) -> None:
+    program = """
+    def during(record):
+        def lie(self, correlation, start, end):
+            record(self, correlation, start, end)
+            if correlation == lie.last:
+                record(self, correlation, start, end)
+            lie.last = correlation
+        lie.last = 0
+        return lie
+    liar.run(lambda *_: None, record=during)
+    """
+    run_process(
+        f"""
+        stream, graph, kernel = api.stream(), ffi.new("orGraph_t*"), api.kernel("nothing")
+        api.ok(lib.orStreamBeginCapture(stream, lib.orStreamCaptureModeRelaxed))
+        for _ in range(2):
+            api.ok(api.launch(kernel, b"", [], stream))
+        api.ok(lib.orStreamEndCapture(stream, graph))
+        made = api.get("orGraphInstantiate", graph[0])
+        with api.listen() as listener:
+            api.ok(lib.orGraphLaunch(made, stream))
+            api.check(lib.orStreamSynchronize(stream), {LOST!r}, "device 0", "or one piece that is done")
+        assert len(listener.of("Kernel")) == 2
+        """,
+        liar_of(program),
+    )
+
+
 @pytest.mark.parametrize("count", ["recorded + 8193", "2**63", "2**64 - 1"])
 def test_more_records_than_there_is_room_for_are_a_lost_device(run_process: Any, count: str) -> None:
     run_process(
@@ -253,7 +282,7 @@ def part(board, device=0):
 """
 
 
-@pytest.mark.parametrize("code", [0, 5, 19, 99, -1, -(2**31), 2**31 - 1])
+@pytest.mark.parametrize("code", [0, 5, 25, 99, -1, -(2**31), 2**31 - 1])
 def test_a_failure_without_a_code_for_it_is_a_lost_device(run_process: Any, code: int) -> None:
     run_process(
         block(BOARD)
@@ -492,6 +521,18 @@ def good_frames() -> list[tuple[str, bytes]]:
         ("module_load", b"openreg\0openreg\0"),
         ("module_kernel", struct.pack("<Q", 1) + b"fill\0"),
         ("launch", struct.pack("<IHHQQ", 0, 8, 1, 0, 0) + struct.pack("<IIqQ", 0, 1, 0, 8) + struct.pack("<Q", base)),
+        ("graph_create", struct.pack("<II", 5, 0)),
+        (
+            "launch",
+            struct.pack("<IHHQQ", wire.GRAPH | 5, 8, 1, 0, 0)
+            + struct.pack("<IIqQ", 0, 1, 0, 8)
+            + struct.pack("<Q", base),
+        ),
+        ("copy", struct.pack("<IIIIQQQQ", wire.GRAPH | 5, 1, 0, 0, 4096, base, 100, 0)),
+        ("fill", struct.pack("<IiQQQ", wire.GRAPH | 5, 7, base, 4096, 0)),
+        ("graph_launch", struct.pack("<IIQ", 0, 5, 0)),
+        ("graph_launch", struct.pack("<IIQ", 0, 5, 0)),
+        ("graph_destroy", struct.pack("<II", 5, 0)),
         ("event_time", struct.pack("<II", 9, 0)),
         ("peer_enable", struct.pack("<iI", 1, 0)),
         ("peer_disable", struct.pack("<iI", 1, 0)),
@@ -558,7 +599,8 @@ def test_frames_that_no_host_sends_are_served_or_end_the_executor_with_a_reason(
         it.socket.close()
 
 
-def test_pages_that_a_copy_uses_are_not_unpinned(host: HostFunction) -> None:
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_pages_that_a_copy_uses_are_not_unpinned(host: HostFunction, in_graph: bool) -> None:
     frames = dict(good_frames())
     it = host()
     for kind in ("stream_create", "malloc", "pin"):
@@ -566,7 +608,27 @@ def test_pages_that_a_copy_uses_are_not_unpinned(host: HostFunction) -> None:
         request = wire.WANTS_ANSWER if kind in wire.REQUESTS else 0
         it.post(kind, data, flags=request, deadline=2**62 * request)
     it.post("delay", struct.pack("<qq", 0, 20_000_000_000))
-    it.post("copy", struct.pack("<IIIIQQQQ", 0, 0, 1, 0, 1 << 44, 4096, 100, 0))
+    if in_graph:
+        it.post("graph_create", struct.pack("<II", 5, 0))
+    stream = wire.GRAPH | 5 if in_graph else 0
+    it.post("copy", struct.pack("<IIIIQQQQ", stream, 0, 1, 0, 1 << 44, 4096, 100, 0))
+    if in_graph:
+        it.post("graph_launch", struct.pack("<IIQ", 0, 5, 0))
     it.post("unpin", frames["unpin"])
     assert it.end() == 3
     assert "unpins offset 4096, which a copy uses" in it.last_words()
+
+
+def test_a_graph_that_needs_pages_which_are_not_pinned_fails_at_its_launch(host: HostFunction) -> None:
+    it = host()
+    it.post("stream_create", stream_frame(0))
+    it.post("graph_create", struct.pack("<II", 5, 0))
+    it.post("copy", struct.pack("<IIIIQQQQ", wire.GRAPH | 5, 1, 0, 0, 4096, 1 << 44, 100, 0))
+    it.post("graph_launch", struct.pack("<IIQ", 0, 5, 0))
+    it.post("fence", struct.pack("<IIQQ", 0, 2**32 - 1, 1, 1))
+    mine = wire.HOST_BYTES
+    wait_until(lambda: it.board.value(mine + wire.STREAMS) == 1, "the fence was reached")
+    assert it.board.word(mine + wire.FAILED) == 1
+    assert it.board.word(mine + wire.ERROR) == 6  # orErrorIllegalAddress
+    text = it.board.bytes[mine + wire.TEXT : mine + wire.TEXT + 1024].split(b"\0")[0].decode()
+    assert text == "a graph's copy of 100 bytes leaves its memory"

@@ -24,6 +24,11 @@ def stream_frame(stream: int = 0) -> bytes:
     return struct.pack("<Ii", stream, 0)
 
 
+def graph_frame(graph: int = 5) -> bytes:
+    """GraphFrame."""
+    return struct.pack("<II", graph, 0)
+
+
 # ------------------------------------------------------------------------------------------------- nonsense of the host
 
 
@@ -52,6 +57,7 @@ def test_a_request_that_is_late_is_not_served(host: HostFunction) -> None:
 
 
 ERROR_FREE = wire.frame(wire.KINDS.index("nudge"), 1, stream_frame())
+GRAPH = wire.frame(wire.KINDS.index("graph_create"), 1, graph_frame())
 GARBLED = {
     "magic": (wire.frame(1, 1, magic=7), "magic number is 7"),
     "a gap in the numbers": (wire.frame(1, 2), "numbered 2"),
@@ -79,6 +85,46 @@ GARBLED = {
     "a launch whose parts do not fit": (
         wire.frame(3, 1, stream_frame()) + wire.frame(15, 2, struct.pack("<IHHQQ", 0, 8, 1, 1, 0)),
         "launches with 0 bytes of descriptors and arguments; expected 32",
+    ),
+    "a graph that there is": (GRAPH + wire.frame(27, 2, graph_frame()), "creates graph 5, which there is or cannot be"),
+    "a graph that cannot be": (
+        wire.frame(27, 1, graph_frame(2**31)),
+        "creates graph 2147483648, which there is or cannot be",
+    ),
+    "a launch of a graph that there is not": (
+        wire.frame(3, 1, stream_frame()) + wire.frame(28, 2, struct.pack("<IIQ", 0, 5, 0)),
+        "launches graph 5, which does not exist",
+    ),
+    "a launch of a graph on a stream that there is not": (
+        GRAPH + wire.frame(28, 2, struct.pack("<IIQ", 9, 5, 0)),
+        "stream 9",
+    ),
+    "a launch of a graph on a graph": (
+        GRAPH + wire.frame(28, 2, struct.pack("<IIQ", wire.GRAPH | 5, 5, 0)),
+        f"stream {wire.GRAPH | 5}",
+    ),
+    "the end of a graph that there is not": (
+        GRAPH + wire.frame(29, 2, graph_frame()) + wire.frame(29, 3, graph_frame()),
+        "destroys graph 5, which does not exist",
+    ),
+    "work of a graph that there is not": (
+        wire.frame(12, 1, struct.pack("<IiQQQ", wire.GRAPH | 5, 0, 1 << 44, 8, 0)),
+        "adds to graph 5, which does not exist or was launched already",
+    ),
+    "work of a graph that was launched": (
+        GRAPH
+        + wire.frame(3, 2, stream_frame())
+        + wire.frame(28, 3, struct.pack("<IIQ", 0, 5, 0))
+        + wire.frame(12, 4, struct.pack("<IiQQQ", wire.GRAPH | 5, 0, 1 << 44, 8, 0)),
+        "adds to graph 5, which does not exist or was launched already",
+    ),
+    "a graph's copy beyond the pinned range": (
+        GRAPH + wire.frame(11, 2, struct.pack("<IIIIQQQQ", wire.GRAPH | 5, 0, 1, 0, 1 << 44, (1 << 20) - 8, 9, 0)),
+        "names 9 bytes beyond the pinned range",
+    ),
+    "a wait in a graph": (
+        GRAPH + wire.frame(6, 2, struct.pack("<IiIIQQ", wire.GRAPH | 5, 0, 0, 0, 1, 0)),
+        f"stream {wire.GRAPH | 5}",
     ),
 }
 

@@ -21,7 +21,7 @@ _definitions = importlib.import_module("wire")
 sys.path.remove(str(_PYTHON))
 MAGIC, VERSION, WANTS_ANSWER = _definitions.MAGIC, _definitions.VERSION, _definitions.WANTS_ANSWER
 HELLO, WELCOME, HEADER, ANSWER = _definitions.HELLO, _definitions.WELCOME, _definitions.HEADER, _definitions.ANSWER
-KINDS = _definitions.KINDS
+KINDS, GRAPH = _definitions.KINDS, _definitions.GRAPH
 WRITTEN, REST, ASLEEP, TAKEN = _definitions.WRITTEN, _definitions.REST, _definitions.ASLEEP, _definitions.TAKEN
 RING, RING_BYTES = _definitions.RING, _definitions.RING_BYTES
 ANSWERED, ANSWER_AT, CHANNEL_BYTES = _definitions.ANSWERED, _definitions.ANSWER_AT, _definitions.CHANNEL_BYTES

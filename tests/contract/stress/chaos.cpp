@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kSlots = 16;
 constexpr size_t kBytes = 4096;
+constexpr orPointerArg kPointer = openreg::kernels::contiguousPointer(0, orAccessWrite, kBytes); // Of "fill".
 
 /// Handles and pointers of every thread; each may be stale at any time.
 struct Shelf {
@@ -28,6 +29,8 @@ struct Shelf {
   std::array<std::atomic<orKernel_t>, kSlots> kernels{};
   std::atomic<uint32_t> opened{0}; ///< Grows when all streams that are held up are let go.
   std::array<std::atomic<void*>, kSlots> memory{};
+  std::array<std::atomic<orGraph_t>, kSlots> graphs{};
+  std::array<std::atomic<orGraphExec_t>, kSlots> execs{};
 };
 
 class Imp {
@@ -36,7 +39,7 @@ class Imp {
 
   void act() {
     orSetDevice(static_cast<int>(random(static_cast<uint64_t>(devices_))));
-    switch (random(25)) {
+    switch (random(27)) {
       case 0:
         put(shelf_.streams, [](orStream_t* made) { return orStreamCreate(made); });
         break;
@@ -64,7 +67,7 @@ class Imp {
       case 7:
       case 8:
       case 9:
-        launch();
+        launch(any(shelf_.streams));
         break;
       case 10:
       case 11:
@@ -103,6 +106,10 @@ class Imp {
         break;
       case 23:
         rare();
+        break;
+      case 24:
+      case 25:
+        graph();
         break;
       default:
         orEventQuery(any(shelf_.events));
@@ -150,15 +157,89 @@ class Imp {
     CHECK(orFreeHost(pinned)); // Waits for the copy, which ends even if its device fails.
   }
 
-  void launch() {
+  /// Of a launch of "fill".
+  openreg::kernels::FillArgs arguments() {
     openreg::kernels::FillArgs args{};
     args.dst = any(shelf_.memory);
     args.elementSize = 8;
     args.dims = 1;
     args.sizes[0] = 0; // Checked as if it wrote all, but writes nothing: nobody orders these launches.
     args.strides[0] = 8;
-    const orPointerArg pointer = openreg::kernels::contiguousPointer(0, orAccessWrite, kBytes);
-    orLaunchKernel(any(shelf_.kernels), &args, sizeof(args), &pointer, 1, any(shelf_.streams));
+    return args;
+  }
+
+  void launch(orStream_t stream) {
+    const openreg::kernels::FillArgs args = arguments();
+    orLaunchKernel(any(shelf_.kernels), &args, sizeof(args), &kPointer, 1, stream);
+  }
+
+  void graph() {
+    const openreg::kernels::FillArgs args = arguments();
+    switch (random(9)) {
+      case 0:
+        orStreamBeginCapture(any(shelf_.streams), orStreamCaptureModeRelaxed);
+        break;
+      case 1:
+        put(shelf_.graphs, [this](orGraph_t* made) { return orStreamEndCapture(any(shelf_.streams), made); });
+        break;
+      case 2:
+        orGraphDestroy(any(shelf_.graphs));
+        orGraphExecDestroy(any(shelf_.execs));
+        break;
+      case 3:
+      case 4:
+        capture();
+        break;
+      case 5:
+        orGraphExecKernelNodeSetParams(any(shelf_.execs), 0, &args, sizeof(args), &kPointer, 1);
+        break;
+      default:
+        for (int i = 0; i < 4; ++i) {
+          orGraphLaunch(any(shelf_.execs), any(shelf_.streams));
+        }
+        break;
+    }
+  }
+
+  /// From a stream to an instantiated graph, if nobody comes in between. Captures are relaxed, so that nobody else is
+  /// refused what may wait for a device, and any thread may end them.
+  void capture() {
+    orStream_t stream = nullptr;
+    orGraph_t graph = nullptr;
+    orGraphExec_t exec = nullptr;
+    void* pinned = nullptr;
+    put(shelf_.streams, [&](orStream_t* made) {
+      const orError_t error = orStreamCreate(made);
+      stream = *made;
+      return error;
+    });
+    CHECK(orMallocHost(&pinned, kBytes));
+    orStreamBeginCapture(stream, orStreamCaptureModeRelaxed);
+    launch(stream);
+    orMemcpyAsync(pinned, any(shelf_.memory), kBytes, orMemcpyDefault, stream);
+    orEventRecord(any(shelf_.events), stream);
+    orLaunchHostFunc(stream, &hold, &shelf_);
+    launch(stream);
+    if (random(2) == 0) {
+      CHECK(orFreeHost(pinned)); // No launch will find it.
+      pinned = nullptr;
+    }
+    put(shelf_.graphs, [&](orGraph_t* made) {
+      const orError_t error = orStreamEndCapture(stream, made);
+      graph = *made;
+      return error;
+    });
+    put(shelf_.execs, [&](orGraphExec_t* made) {
+      const orError_t error = orGraphInstantiate(made, graph);
+      exec = *made;
+      return error;
+    });
+    const openreg::kernels::FillArgs args = arguments();
+    for (int i = 0; i < 4; ++i) {
+      orGraphLaunch(random(2) == 0 ? exec : any(shelf_.execs), random(2) == 0 ? stream : any(shelf_.streams));
+      orGraphExecKernelNodeSetParams(exec, 0, &args, sizeof(args), &kPointer, 1);
+    }
+    CHECK(orFreeHost(pinned)); // Waits for the launches.
   }
 
   void rare() {

@@ -10,7 +10,6 @@
 #include "kernels/copy/copy.h"
 #include "kernels/factory/fill.h"
 #include "kernels/launch/pointers.h"
-#include "kernels/pointwise/add.h"
 
 namespace stress {
 
@@ -106,35 +105,6 @@ void Player::fill() {
   ++counts_.launches;
 }
 
-void Player::add() {
-  Array& out = *pick();
-  Array* other = pickLike(out, true);
-  if (other == nullptr) {
-    other = &out;
-  }
-  const orStream_t stream = pickStream(out.device);
-  moveTo(out, stream);
-  moveTo(*other, stream);
-  const size_t count = std::min(out.model.size(), other->model.size());
-  const int64_t alpha = random(100) - 50;
-  const k::AddArgs args{out.data, out.data, other->data, static_cast<int64_t>(count), k::ElementType::Int64,
-                        0.0,      alpha};
-  const uint64_t bytes = count * sizeof(int64_t);
-  const orPointerArg pointers[] = {
-      k::contiguousPointer(offsetof(k::AddArgs, out), orAccessWrite, bytes),
-      k::contiguousPointer(offsetof(k::AddArgs, a), orAccessRead, bytes),
-      k::contiguousPointer(offsetof(k::AddArgs, b), orAccessRead, bytes)};
-  CHECK(orLaunchKernel(
-      shared_.devices[static_cast<size_t>(out.device)].add, &args, sizeof(args), pointers, std::size(pointers),
-      stream));
-  for (size_t i = 0; i < count; ++i) {
-    const auto sum =
-        static_cast<uint64_t>(out.model[i]) + static_cast<uint64_t>(alpha) * static_cast<uint64_t>(other->model[i]);
-    out.model[i] = static_cast<int64_t>(sum);
-  }
-  ++counts_.launches;
-}
-
 void Player::reverse() {
   const auto pair = pickPair(true);
   if (!pair) {
@@ -205,8 +175,7 @@ void Player::streams() {
 }
 
 void Player::hostFunction() {
-  const auto count = [](void* counter) { ++*static_cast<std::atomic<int64_t>*>(counter); };
-  CHECK(orLaunchHostFunc(pick()->stream, count, &called_));
+  CHECK(orLaunchHostFunc(pick()->stream, &count, &called_));
   ++toBeCalled_;
   ++counts_.hostFunctions;
 }
@@ -229,7 +198,7 @@ void Player::play(int operations) {
       &Player::fill,     &Player::add,     &Player::add,      &Player::add,          &Player::downloadPinned,
       &Player::reverse,  &Player::fill,    &Player::setBytes, &Player::copyOnDevice, &Player::copyToPeer,
       &Player::events,   &Player::streams, &Player::allocate, &Player::hostFunction, &Player::synchronize,
-      &Player::share,
+      &Player::share,    &Player::replay,
   };
   for (int i = 0; i < operations; ++i) {
     (this->*kOperations[random(std::size(kOperations))])();

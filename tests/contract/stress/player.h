@@ -35,6 +35,7 @@ struct Counts {
   std::atomic<uint64_t> copies{0};
   std::atomic<uint64_t> events{0};
   std::atomic<uint64_t> hostFunctions{0};
+  std::atomic<uint64_t> graphs{0}; ///< Launches of them.
   std::atomic<uint64_t> comparisons{0};
 };
 
@@ -66,12 +67,16 @@ class Player {
     size_t count; ///< Elements that both have.
   };
 
+  /// A host function that counts its calls.
+  static void count(void* counter) { ++*static_cast<std::atomic<int64_t>*>(counter); }
+
   int64_t random(int64_t below) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(below)); }
   Array* pick();
   Array* pickLike(const Array& other, bool sameDevice);
   std::optional<Pair> pickPair(bool sameDevice);
   orStream_t pickStream(int device);
   void moveTo(Array& array, orStream_t stream);
+  void modelAdd(Array& out, const Array& other, int64_t alpha);
   void expect(const Array& array, const int64_t* got, const char* where);
 
   // The operations.
@@ -87,6 +92,7 @@ class Player {
   void setBytes();
   void fill();
   void add();
+  void replay();
   void reverse();
   void events();
   void streams();

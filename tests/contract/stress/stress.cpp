@@ -87,8 +87,9 @@ int main(int argc, char** argv) {
 
   const auto shown = [](const std::atomic<uint64_t>& count) { return static_cast<unsigned long long>(count.load()); };
   std::printf(
-      "ok rounds=%d operations=%llu launches=%llu copies=%llu events=%llu host_functions=%llu comparisons=%llu\n",
+      "ok rounds=%d operations=%llu launches=%llu copies=%llu events=%llu host_functions=%llu graphs=%llu "
+      "comparisons=%llu\n",
       rounds, shown(counts.operations), shown(counts.launches), shown(counts.copies), shown(counts.events),
-      shown(counts.hostFunctions), shown(counts.comparisons));
+      shown(counts.hostFunctions), shown(counts.graphs), shown(counts.comparisons));
   return 0;
 }

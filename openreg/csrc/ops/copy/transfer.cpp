@@ -3,6 +3,9 @@
 #include "ops/copy/copy.h"
 
 #include "device/error.h"
+// LITERALINCLUDE START: COPY IN A CAPTURE
+#include "graph/capture.h"
+// LITERALINCLUDE END: COPY IN A CAPTURE
 #include "pinned/pinned.h"
 #include "stream/current_stream.h"
 #include "stream/event.h"
@@ -121,6 +124,12 @@ void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBloc
   // What travels are dense bytes. Casts and other strides are the device's work, behind the copy on the same stream.
   auto dense = src;
   if (!canTravel(src, dst, nonBlocking)) {
+    // LITERALINCLUDE START: COPY IN A CAPTURE
+    checkNotCapturing(
+        dst.device().index(), "copy from the host",
+        "each replay would copy the values of now. Copy before the capture, or from a tensor in pinned memory without "
+        "gaps, of the same type, with non_blocking=True");
+    // LITERALINCLUDE END: COPY IN A CAPTURE
     nonBlocking = nonBlocking && dst.nbytes() <= kMaxStagedBytes && hasPinnedMemory();
     if (nonBlocking || !canTravel(src, dst, false)) {
       // The CPU casts, broadcasts and resolves the bits. What the caller writes into src from now on is not seen. The

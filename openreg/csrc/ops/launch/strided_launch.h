@@ -46,6 +46,18 @@ class StridedLaunch {
     static_assert(std::is_trivially_copyable_v<Parameters> && sizeof(Parameters) <= sizeof(args_.parameters));
     std::memcpy(args_.parameters, &parameters, sizeof(Parameters));
   }
+
+  /**
+   * @brief Says that one of these fields is a pointer to device memory that is read.
+   * @param offset Of the pointer in the struct.
+   * @param bytes How many are read there; 0 if the pointer is null.
+   */
+  void addPointer(size_t offset, uint64_t bytes) {
+    if (bytes > 0) {
+      const auto place = offsetof(kernels::StridedArgs, parameters) + offset;
+      pointers_.at(pointerCount_++) = {static_cast<uint32_t>(place), orAccessRead, 0, bytes};
+    }
+  }
   // LITERALINCLUDE END: LAUNCH PARAMETERS
 
   /** @brief Queues the kernel on the current stream of the iterator's device. Does not block. */
@@ -55,8 +67,8 @@ class StridedLaunch {
 
  private:
   c10::DeviceIndex device_;
-  kernels::StridedArgs args_; // not initialised as a whole: most of it is not used
-  std::array<orPointerArg, kernels::kMaxOperands> pointers_;
+  kernels::StridedArgs args_;                                    // not initialised as a whole: most of it is not used
+  std::array<orPointerArg, kernels::kMaxOperands + 1> pointers_; // one may be a parameter's
   size_t pointerCount_ = 0;
 };
 // LITERALINCLUDE END: STRIDED LAUNCH

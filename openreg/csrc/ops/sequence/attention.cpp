@@ -80,7 +80,13 @@ class AttentionLaunch {
     pointer(&args_.logSumExp, access, tensor);
   }
 
-  void numbers(const kernels::PhiloxRange& numbers) { args_.numbers = numbers; }
+  void numbers(const kernels::PhiloxRange& numbers) {
+    args_.numbers = numbers;
+    if (const auto bytes = kernels::capturedBytes(numbers); bytes > 0) {
+      pointers_[pointerCount_++] =
+          kernels::contiguousPointer(kernels::offsetIn(args_, &args_.numbers.captured), orAccessRead, bytes);
+    }
+  }
 
   AttentionArgs& args() { return args_; }
 
@@ -148,6 +154,23 @@ void checkFits(
       "data type, a mask or is_causal, and a dropout from 0 to below 1");
 }
 
+/// The numbers that dropout begins with, as two tensors on the host, where the backward reads them without a wait. Of
+/// captured ones the first is where they are: it has a dimension, to tell them apart.
+std::pair<at::Tensor, at::Tensor> keep(const kernels::PhiloxRange& numbers) {
+  const auto offset = at::scalar_tensor(static_cast<int64_t>(numbers.offset), at::kLong);
+  if (numbers.captured != nullptr) {
+    return {at::scalar_tensor(reinterpret_cast<int64_t>(numbers.captured), at::kLong).unsqueeze(0), offset};
+  }
+  return {at::scalar_tensor(static_cast<int64_t>(numbers.seed), at::kLong), offset};
+}
+
+kernels::PhiloxRange kept(const at::Tensor& seed, const at::Tensor& offset) {
+  const auto first = seed.item<int64_t>();
+  const auto place = static_cast<uint64_t>(offset.item<int64_t>());
+  return seed.dim() == 0 ? kernels::PhiloxRange{static_cast<uint64_t>(first), place}
+                         : kernels::PhiloxRange{0, place, reinterpret_cast<const uint64_t*>(first)};
+}
+
 // LITERALINCLUDE START: ATTENTION FORWARD
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::SymInt, c10::SymInt, at::Tensor, at::Tensor, at::Tensor>
 attention(
@@ -175,9 +198,7 @@ attention(
     const auto pairs = static_cast<uint64_t>(logSumExp.numel()) * static_cast<uint64_t>(args.keys);
     const auto numbers = generatorFor(std::nullopt, query.device().index()).reserve((pairs + 3) / 4);
     launch.numbers(numbers);
-    // On the host, where the backward reads them without a wait.
-    seed = at::scalar_tensor(static_cast<int64_t>(numbers.seed), at::kLong);
-    offset = at::scalar_tensor(static_cast<int64_t>(numbers.offset), at::kLong);
+    std::tie(seed, offset) = keep(numbers);
   }
   launch.run(kernelFamily<"attention">);
   return {out, logSumExp, {}, {}, args.queries, args.keys, seed, offset, {}};
@@ -225,7 +246,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attentionBackward(
   launch.write(launch.args().gradKey, gradKey);
   launch.write(launch.args().gradValue, gradValue);
   if (dropout > 0) {
-    launch.numbers({static_cast<uint64_t>(seed.item<int64_t>()), static_cast<uint64_t>(offset.item<int64_t>())});
+    launch.numbers(kept(seed, offset));
   }
   launch.run(kernelFamily<"attention_backward">);
   return {gradQuery, gradKey, gradValue, {}};

@@ -12,11 +12,11 @@ GraphNodes* Service::graphOf(uint32_t stream) {
     return nullptr;
   }
   const auto it = graphs_.find(stream & ~kGraph);
-  if (it == graphs_.end() || it->second.use_count() > 1) {
+  if (it == graphs_.end() || it->second.launched) {
     throw Garbled(
         "a frame adds to graph " + std::to_string(stream & ~kGraph) + ", which does not exist or was launched already");
   }
-  return &it->second->nodes;
+  return &it->second.program->nodes;
 }
 
 void Service::addNode(GraphNodes& nodes, GraphWork&& work) {
@@ -41,7 +41,7 @@ void Service::addCopy(GraphNodes& nodes, const CopyFrame& frame) {
 }
 
 void Service::onGraphCreate(const GraphFrame& frame) {
-  if (frame.graph >= kGraph || !graphs_.emplace(frame.graph, std::make_shared<sim::Program>()).second) {
+  if (frame.graph >= kGraph || !graphs_.try_emplace(frame.graph).second) {
     throw Garbled("a frame creates graph " + std::to_string(frame.graph) + ", which there is or cannot be");
   }
 }
@@ -51,8 +51,9 @@ void Service::onGraphLaunch(const GraphLaunchFrame& frame) {
   if (graph == graphs_.end()) {
     throw Garbled("a frame launches graph " + std::to_string(frame.graph) + ", which does not exist");
   }
+  graph->second.launched = true;
   std::vector<std::shared_ptr<const void>> held;
-  for (const auto& node : graph->second->nodes) {
+  for (const auto& node : graph->second.program->nodes) {
     const auto* copy = std::get_if<CopyWork>(&node->work);
     if (copy == nullptr) {
       continue;
@@ -71,7 +72,7 @@ void Service::onGraphLaunch(const GraphLaunchFrame& frame) {
   }
   sim::Stream& it = stream(frame.stream);
   const Numbered number(frame.correlation);
-  it.queueGraph(it.handle.load(), graph->second, std::move(held));
+  it.queueGraph(it.handle.load(), graph->second.program, std::move(held));
 }
 
 void Service::onGraphDestroy(const GraphFrame& frame) {

@@ -75,6 +75,12 @@ class Service {
     std::shared_ptr<const void> uses; ///< Copies that have not ended have one, too.
   };
 
+  /// Nodes are added until the first launch, from which on a worker may be reading them.
+  struct Graph {
+    std::shared_ptr<sim::Program> program = std::make_shared<sim::Program>();
+    bool launched = false;
+  };
+
   /// The bytes behind the payload, of a kind that has some.
   struct Rest {
     const char* bytes;
@@ -206,8 +212,8 @@ class Service {
   sim::Device& device_;
   RingReader reader_;
   std::map<uint64_t, Descriptor> grants_; ///< Memory that no frame has named yet, by address.
-  std::map<uint64_t, Pin> pins_; ///< By offset.
-  std::map<uint32_t, std::shared_ptr<sim::Program>> graphs_;
+  std::map<uint64_t, Pin> pins_;          ///< By offset.
+  std::map<uint32_t, Graph> graphs_;      ///< By the host's number.
   std::vector<sim::Stream*> streams_;
   std::array<std::atomic<uint64_t>, kMaxStreams> passed_{}; ///< How far each stream has come, whatever the board says.
   EventTimes times_;

@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Callable
 
 import wire
-from device import Device, Stream
+from device import Device, Stream, Work
 from errors import Error, Refused
 from kernels import Modules, launch
 from memory import Memory
@@ -48,6 +48,20 @@ class Pin:
         self.size = size
 
 
+class Graph:
+    """Work that is launched as a whole."""
+
+    def __init__(self) -> None:
+        """Without a node."""
+        self.works: list[Work] = []  # a node's each
+        self.pinned: list[tuple[int, int]] = []  # which bytes of the pinned range they use: offsets and sizes
+        self.was_launched = False
+
+    def submit(self, work: Work, correlation: int = 0) -> None:
+        """As for a stream, which would do it; launches have correlations of their own."""
+        self.works.append(work)
+
+
 # LITERALINCLUDE START: PYTHON EXECUTOR
 def here_of(index: int) -> int:
     """Where a device's part of the board begins."""
@@ -70,6 +84,7 @@ class Executor:
         )
         self.modules = Modules(with_kernels=options.get("kernels") != "0")
         self.streams: dict[int, Stream] = {}
+        self.graphs: dict[int, Graph] = {}
         self.ring = Ring(self.channel)
         self.grants: dict[int, int] = {}  # descriptors of memory that no frame has named yet, by address
         self.times: dict[int, tuple[int, int]] = {}  # of events: which version, when
@@ -278,34 +293,39 @@ class Executor:
         pin = next((pin for begin, pin in pins if begin <= at and at + size <= begin + pin.size), None)
         return (self.pinned.address + at if pin else None), pin
 
-    def move(self, number: int, what: str, ends: list[tuple], change: Callable[..., object], correlation: int) -> None:
-        """Has the stream change memory; `ends` are places, of which it holds what must not go away."""
-        if any(address is None for address, _ in ends):  # Freed since the host looked: by who still uses it.
-            self.device.fail(Error.ILLEGAL_ADDRESS, f"{what} leaves its memory")
+    def move(
+        self, number: int, what: str, ends: list[tuple], size: int, change: Callable[..., object], correlation: int
+    ) -> None:
+        """Has the stream change memory; `ends` say where. It holds what must not go away until then."""
+        target = self.target(number)
+        if isinstance(target, Graph):
+            self.add_move(target, what, ends, size, change)
             return
+        places = [self.place(where, at, size) for where, at in ends]
+        if any(address is None for address, _ in places):  # Freed since the host looked: by who still uses it.
+            self.device.fail(Error.ILLEGAL_ADDRESS, f"a {what} of {size} bytes leaves its memory")
+            return
+        target.submit(lambda: self.change(change, places), correlation=correlation)
 
-        def work() -> bool:
-            self.device.delay(self.device.copy_delay)
-            if self.device.dropping.is_set():
-                return False
-            change(*(address for address, _ in ends))
-            return True
-
-        self.stream(number).submit(work, correlation=correlation)
+    def change(self, change: Callable[..., object], places: list[tuple]) -> bool:
+        """Changes memory now. False if the device has failed before."""
+        self.device.delay(self.device.copy_delay)
+        if self.device.dropping.is_set():
+            return False
+        change(*(address for address, _ in places))
+        return True
 
     def on_copy(
         self, number: int, to_where: int, from_where: int, _: int, to: int, from_: int, size: int, correlation: int
     ) -> None:
         """Moves bytes."""
-        ends = [self.place(to_where, to, size), self.place(from_where, from_, size)]
-        self.move(
-            number, f"a copy of {size} bytes", ends, lambda to, from_: ctypes.memmove(to, from_, size), correlation
-        )
+        ends = [(to_where, to), (from_where, from_)]
+        self.move(number, "copy", ends, size, lambda to, from_: ctypes.memmove(to, from_, size), correlation)
 
     def on_fill(self, number: int, value: int, address: int, size: int, correlation: int) -> None:
         """Writes one byte everywhere."""
-        ends = [self.place(WHERE_DEVICE, address, size)]
-        self.move(number, f"a fill of {size} bytes", ends, lambda to: ctypes.memset(to, value, size), correlation)
+        ends = [(WHERE_DEVICE, address)]
+        self.move(number, "fill", ends, size, lambda to: ctypes.memset(to, value, size), correlation)
 
     def on_pin(self, offset: int, size: int) -> None:
         """Copies may name these pages of the pinned range. The others cannot even be read here."""
@@ -421,15 +441,73 @@ class Executor:
         places = [offset for offset, *_ in wire.POINTER.iter_unpack(data[:descriptors])]
         if any(offset % 8 or offset + 8 > args_size for offset in places):
             raise Garbled(f"frame {self.ring.number} launches with pointers that do not lie in its arguments")
-        stream = self.stream(number)
+        target = self.target(number)
         if not 0 < kernel <= len(self.modules.kernels):
             self.device.fail(Error.INVALID_HANDLE, f"kernel {kernel} was launched, which does not exist")
             return
         found = self.modules.kernels[kernel - 1]
         args, pointers = data[descriptors:], data[:descriptors]
-        stream.submit(lambda: launch(self.device, found, args, pointers), correlation=correlation)
+        target.submit(lambda: launch(self.device, found, args, pointers), correlation=correlation)
 
     # LITERALINCLUDE END: PYTHON KERNEL FRAMES
+
+    # LITERALINCLUDE START: PYTHON GRAPH FRAMES
+    def target(self, number: int) -> Stream | Graph:
+        """Who gets a frame's work: a stream does it, a graph remembers it."""
+        if not number & wire.GRAPH:
+            return self.stream(number)
+        graph = self.graphs.get(number & ~wire.GRAPH)
+        if graph is None or graph.was_launched:
+            wrong = "which does not exist or was launched already"
+            raise Garbled(f"a frame adds to graph {number & ~wire.GRAPH}, {wrong}")
+        return graph
+
+    def on_graph_create(self, number: int, _: int) -> None:
+        """An empty one."""
+        if number >= wire.GRAPH or number in self.graphs:
+            raise Garbled(f"a frame creates graph {number}, which there is or cannot be")
+        self.graphs[number] = Graph()
+
+    def add_move(self, graph: Graph, what: str, ends: list[tuple], size: int, change: Callable[..., object]) -> None:
+        """Adds a change of memory. That of the device is looked up when its turn comes, as it may have been freed."""
+        pinned = [(at, size) for where, at in ends if where == WHERE_PINNED]
+        if any(at + size > self.pinned.size for at, _ in pinned):
+            raise Garbled(f"a frame names {size} bytes beyond the pinned range")
+
+        def found(where: int, at: int) -> tuple[int | None, object]:
+            return (self.pinned.address + at, None) if where == WHERE_PINNED else self.place(where, at, size)
+
+        def work() -> bool:
+            places = [found(where, at) for where, at in ends]
+            if any(address is None for address, _ in places):
+                uses = f"on device {self.device.index} uses memory that was freed after the capture"
+                said = f"a graph's {what} of {size} bytes {uses}; expected it to stay allocated"
+                self.device.fail(Error.ILLEGAL_ADDRESS, said)
+                return False
+            return self.change(change, places)
+
+        graph.pinned += pinned
+        graph.submit(work)
+
+    def on_graph_launch(self, number: int, graph: int, correlation: int) -> None:
+        """All its nodes in their order, as one piece of work, which holds the pinned memory that they use."""
+        if graph not in self.graphs:
+            raise Garbled(f"a frame launches graph {graph}, which does not exist")
+        it = self.graphs[graph]
+        it.was_launched = True
+        places = [self.place(WHERE_PINNED, at, size) for at, size in it.pinned]
+        if gone := [size for (_, size), (_, pin) in zip(it.pinned, places, strict=True) if pin is None]:
+            self.device.fail(Error.ILLEGAL_ADDRESS, f"a graph's copy of {gone[0]} bytes leaves its memory")
+            return
+        self.stream(number).submit(*it.works, correlation=correlation, held=places)
+
+    def on_graph_destroy(self, number: int, _: int) -> None:
+        """What is queued still runs."""
+        if number not in self.graphs:
+            raise Garbled(f"a frame destroys graph {number}, which does not exist")
+        del self.graphs[number]
+
+    # LITERALINCLUDE END: PYTHON GRAPH FRAMES
 
 
 # LITERALINCLUDE START: PYTHON HELLO

@@ -60,16 +60,17 @@ class Stream:
     def __init__(self, device: Device, record: Record) -> None:
         """Starts the thread. `record` is told of work with a correlation: that, when it began, and when it was done."""
         self.device, self.record = device, record
-        self.queue: SimpleQueue[tuple[Work, bool, int] | None] = SimpleQueue()
+        self.queue: SimpleQueue[tuple[tuple[Work, ...], bool, int, object] | None] = SimpleQueue()
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
-    def submit(self, work: Work, always: bool = False, correlation: int = 0) -> None:
-        """Queues work. `always`: it is done even after a failure, so that nobody waits for ever.
+    def submit(self, *works: Work, always: bool = False, correlation: int = 0, held: object = None) -> None:
+        """Queues work, several pieces of it as one. `always`: it is done even after a failure: nobody waits for ever.
 
-        Work returns False if it finds the device failed: then it was not done, and is not recorded.
+        Work returns False if it finds the device failed: then it was not done, and is not recorded. `held` is what must
+        not go away meanwhile.
         """
-        self.queue.put((work, always, correlation))
+        self.queue.put((works, always, correlation, held))
 
     def close(self) -> None:
         """Nothing more comes; what is queued is still done."""
@@ -77,7 +78,11 @@ class Stream:
 
     def _run(self) -> None:
         while (item := self.queue.get()) is not None:
-            work, always, correlation = item
+            self._do(*item)
+            del item  # The memory of peers that it holds is given back now, not with the next piece of work.
+
+    def _do(self, works: tuple[Work, ...], always: bool, correlation: int, _held: object) -> None:
+        for work in works:
             if always or not self.device.dropping.is_set():
                 try:
                     start = time.monotonic_ns()
@@ -85,7 +90,6 @@ class Stream:
                         self.record(correlation, start, time.monotonic_ns())
                 except Exception as error:  # A mistake of ours must not leave the host waiting for ever.
                     self.device.fail(Error.LAUNCH_FAILURE, f"device {self.device.index}: {error!r}")
-            del item, work  # The memory of peers that it holds is given back now, not with the next piece of work.
 
 
 # LITERALINCLUDE END: PYTHON STREAM

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 # LITERALINCLUDE START: PYTHON FORMATS
 MAGIC = 0x4652524F
-VERSION = 4
+VERSION = 5
 HELLO = struct.Struct("<IIiiQQQ512s")
 WELCOME = struct.Struct("<IIi508s")
 GRANT = struct.Struct("<IIQ")
@@ -55,9 +55,13 @@ PAYLOADS = {
     "unpin": ("QQ", False),
     "open_memory": ("iIQQQ", False),
     "close_memory": ("iIQQ", False),
+    "graph_create": ("II", False),
+    "graph_launch": ("IIQ", False),
+    "graph_destroy": ("II", False),
 }
 REQUESTS = {"ping", "malloc", "mem_info", "module_load", "module_kernel", "event_time", "open_memory"}
 KINDS = list(PAYLOADS)
+GRAPH = 1 << 31  # in place of a stream: the graph of that number
 
 # Where things lie in a channel (channel.h).
 RING_BYTES = 1 << 20

@@ -3,7 +3,8 @@
  * @brief The kinds of frames and their payloads.
  *
  * `stream` is always the number of a stream of the executor's device, chosen by the host; 0 is the default stream. In
- * Launch, Copy and Fill it may be kGraph and the number of a graph: then the work is not done, but becomes its next node.
+ * Launch, Copy and Fill it may be kGraph and the number of a graph: then the work is not done, but becomes its next
+ * node.
  */
 #pragma once
 

@@ -66,7 +66,7 @@ def level(backend: Backend) -> str:
     lacking, reached = missing_entries(library_of(backend))[0], ""
     for steps, names in LEVELS:
         if next_ones := [it for it in names if it in lacking]:
-            more = "operators on the device need" if reached == "01-15" else f"step {steps} needs"
+            more = "operators on the device need" if names == LEVELS[-1][1] else f"step {steps} needs"
             raise Missing(f"{f'steps {reached}' if reached else 'no step'}; {more} {', '.join(next_ones)}")
         reached = f"01-{steps[-2:]}"
     return f"steps {reached}"

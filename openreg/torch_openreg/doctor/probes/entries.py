@@ -15,7 +15,12 @@ LEVELS = [
         "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize EventElapsedTime",
     ),
     ("07-15", "MemGetInfo MallocHost FreeHost MemcpyPeerAsync"),
-    ("05-15", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"),  # without them the CPU computes
+    (
+        "16",
+        "StreamBeginCapture StreamEndCapture StreamGetCaptureInfo ThreadExchangeStreamCaptureMode GraphInstantiate "
+        "GraphLaunch GraphDestroy GraphExecDestroy GraphDebugDotPrint",
+    ),
+    ("05-16", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"),  # without them the CPU computes
 ]
 LEVELS = [(steps, names.split()) for steps, names in LEVELS]
 NOT_IMPLEMENTED = 9  # orErrorNotImplemented
@@ -58,6 +63,13 @@ def missing_entries(library: ctypes.CDLL) -> tuple[list[str], int]:
         "MallocHost": [out, size],
         "MemcpyPeerAsync": [host, zero, host, zero, size, no],
         "DeviceSynchronize": [zero],
+        "StreamBeginCapture": [no, zero],
+        "StreamEndCapture": [no, out],
+        "StreamGetCaptureInfo": [no, out, no],
+        "ThreadExchangeStreamCaptureMode": [out],
+        "GraphInstantiate": [out, no],
+        "GraphLaunch": [no, no],
+        "GraphDebugDotPrint": [no, ctypes.c_char_p(b"")],
     }
     names = [name for _, names in LEVELS for name in names]
     lacking = []
