@@ -39,7 +39,8 @@ nitpick_ignore_regex = [
     (r"cpp:identifier", r"kernels(::.*)?"),  # plain data that travels to device code: openreg/kernels
     (r"cpp:identifier", r"(RecordContext|TraceEntry)(::.*)?"),  # PyTorch's, by a shorter name
     (r"cpp:identifier", r"openreg"),  # the namespace: its members have entries, it has none
-    (r"cpp:identifier", r"(orStream|orEvent|orModule|orKernel|orSubscriber)"),  # opaque on purpose: never defined
+    # Opaque on purpose: never defined.
+    (r"cpp:identifier", r"or(Stream|Event|Module|Kernel|Subscriber|Graph|GraphExec)"),
     (r"py:.*", r"(torch\.(?!openreg)|collections\.|contextlib\.|types\.|typing\.).*"),  # PyTorch and the Python library
     (r"py:class", r"ctypes\..*"),
     (r"py:class", r"torch_openreg\._C\..*"),  # made in C++; what they have is in _C.pyi

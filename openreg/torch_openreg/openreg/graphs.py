@@ -14,14 +14,10 @@ from .device import device as on_device
 from .stream import Stream, current_stream, stream
 
 __all__ = [
-    "Graph",
     "graph_pool_handle",
     "is_current_stream_capturing",
     "make_graphed_callables",
 ]
-
-Graph = torch.accelerator.Graph
-"""PyTorch's own class, which asks the backend of the current accelerator to do the work."""
 
 
 def graph_pool_handle() -> tuple[int, int]:
@@ -72,7 +68,7 @@ class _Graphed:
 
     def capture_forward(self, pool: tuple[int, int]) -> None:
         """Captures the call. Its outputs stay where they are, and so does what autograd has kept for the gradients."""
-        self.forward = Graph(pool=pool)
+        self.forward = torch.accelerator.Graph(pool=pool)
         with self.forward:
             outputs = self.call(*self.sample_args)
         self.outputs, self.outputs_spec = pytree.tree_flatten(outputs)
@@ -84,7 +80,7 @@ class _Graphed:
         outputs = [it for it in self.outputs if it.requires_grad]
         if not outputs or not self.differentiable:
             return
-        self.backward = Graph(pool=pool)
+        self.backward = torch.accelerator.Graph(pool=pool)
         with self.backward:
             made = self.gradients(outputs, [it for it in self.given if it is not None])
         gradients = iter(made)

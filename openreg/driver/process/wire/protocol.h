@@ -61,8 +61,8 @@ constexpr uint32_t kMagic = 0x4652'524F; ///< "ORRF" in memory; starts every fra
 constexpr int kSocket = 3; ///< The executor's descriptor of the socket.
 
 constexpr int kMaxDevices = 16;
-constexpr uint32_t kMaxStreams = 1024; ///< Of one device.
-constexpr uint32_t kGraph = 1u << 31;  ///< In place of a stream: the graph of that number.
+constexpr uint32_t kMaxStreams = 1024;   ///< Of one device.
+constexpr uint32_t kGraph = 0x8000'0000; ///< In place of a stream: the graph of that number.
 
 /// The order of Hello's descriptors.
 enum HelloDescriptor : uint32_t { kChannel, kBoard, kMemory, kPinned, kDescriptors };
