@@ -191,7 +191,6 @@ GRAPHS = ["Graph"]
 
 # What a later step brings: the step, the call, its exception, and words of it.
 NOT_YET: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
-    ("16 graph", accelerator.Graph, RuntimeError, "Graph is not supported on device type: openreg"),
     (
         "18 distributed",
         lambda: torch.distributed.get_default_backend_for_device("openreg"),
