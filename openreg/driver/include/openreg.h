@@ -867,8 +867,8 @@ OPENREG_EXPORT orError_t orGraphExecKernelNodeSetParams(
     size_t pointerCount);
 
 /**
- * @brief Queues all of a graph on a stream, as one piece of its work: each node after those it depends on, in any order
- *        besides, and what is submitted later after all. Does not block.
+ * @brief Queues all of a graph on a stream: each node after those it depends on, in any order besides, and what is
+ *        submitted after this call behind all of it. Does not block.
  * @param exec Graph.
  * @param stream Stream of the graph's device that doesn't capture.
  * @return ::orErrorInvalidHandle (also for a stream of another device), ::orErrorInvalidValue (pinned memory that was
