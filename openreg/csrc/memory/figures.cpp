@@ -1,6 +1,8 @@
 // What the memory of a device says of itself: its limit, its statistics, and why there is none left.
 #include "memory/device_memory.h"
 
+#include "device/device.h"
+
 #include <c10/core/Allocator.h>
 
 #include <algorithm>
