@@ -34,8 +34,7 @@ void checkSeedNow(const Generator& generator, const char* function) {
   checkNotCapturing(
       generator.device().index(), function,
       "it would not change what the graph draws. Call it before a replay: a graph draws what the generator has next "
-      "when "
-      "it is replayed");
+      "when it is replayed");
 }
 
 } // namespace

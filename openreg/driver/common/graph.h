@@ -62,6 +62,21 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
+/// Calls `visit(node, ptr, size)` for each end on the host of a graph's copies; `node` is the copy's number.
+template <class Visit>
+void forEachHostEnd(const GraphNodes& nodes, Visit visit) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (const auto* copy = std::get_if<CopyWork>(&nodes[i]->work)) {
+      if (copy->toHost) {
+        visit(i, static_cast<const char*>(copy->dst), copy->size);
+      }
+      if (copy->fromHost) {
+        visit(i, copy->src, copy->size);
+      }
+    }
+  }
+}
+
 /// Refuses a launch for a node's pinned memory, which is none any more.
 [[noreturn]] void refuseUnpinned(size_t node, const void* ptr);
 

@@ -13,8 +13,7 @@
 
 namespace openreg {
 
-/// The driver's Device makes a Program of a graph's nodes (`instantiate`), or of another one with one node exchanged
-/// (`withNode`); its Stream queues one (`queueGraph`).
+/// The driver's Device makes a Program of a graph's nodes (`instantiate`); its Stream queues one (`queueGraph`).
 template <class Driver>
 struct GraphCalls {
   using Given = openreg::Given<Driver>;
@@ -81,10 +80,10 @@ struct GraphCalls {
       }
       KernelCalls<Driver>::requireArguments(
           named(Given::all().kernels, handleOf<orKernel_t>(work->kernel)), args, argsSize, pointers, pointerCount);
-      const GraphNode changed{
-          KernelCalls<Driver>::captured(work->kernel, work->name, args, argsSize, pointers, pointerCount),
-          nodes[node]->after};
-      return device.withNode(*program, node, std::make_shared<const GraphNode>(changed));
+      auto changed = KernelCalls<Driver>::captured(work->kernel, work->name, args, argsSize, pointers, pointerCount);
+      GraphNodes with = nodes; // A program of its own: launches that are queued have the one before.
+      with[node] = std::make_shared<const GraphNode>(std::move(changed), nodes[node]->after);
+      return device.instantiate(with);
     });
   }
 

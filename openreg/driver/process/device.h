@@ -52,8 +52,6 @@ class Device : public DeviceBase {
 
   using Program = process::Program;
   std::shared_ptr<const Program> instantiate(const GraphNodes& nodes);
-  std::shared_ptr<const Program>
-  withNode(const Program& program, size_t node, std::shared_ptr<const GraphNode> changed);
 
   /// Posts a part of a graph; the point behind it. `works` are the records of its nodes, where they are to have some.
   Point

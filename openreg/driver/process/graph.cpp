@@ -1,6 +1,5 @@
 // Graphs, which the executor keeps.
 #include <algorithm>
-#include <cstring>
 
 #include "host.h"
 
@@ -22,7 +21,7 @@ uint64_t addressOf(const char* ptr, bool onHost) {
 std::vector<Device*> peersOf(const Device& device, const GraphNodes& nodes) {
   std::vector<Device*> found;
   const auto note = [&](Device* peer) {
-    if (peer != nullptr && peer != &device && std::ranges::find(found, peer) == found.end()) {
+    if (peer != nullptr && std::ranges::find(found, peer) == found.end()) {
       found.push_back(peer);
     }
   };
@@ -31,11 +30,7 @@ std::vector<Device*> peersOf(const Device& device, const GraphNodes& nodes) {
       note(&host().device(copy->peer));
     } else if (const auto* kernel = std::get_if<KernelWork>(&node->work)) {
       for (const orPointerArg& argument : kernel->pointers) {
-        uintptr_t pointer = 0;
-        std::memcpy(&pointer, kernel->args.data() + argument.offset, sizeof(pointer));
-        Device* owner =
-            host().deviceOf(reinterpret_cast<const char*>(pointer + static_cast<uintptr_t>(argument.lower)));
-        note(argument.extent != 0 && owner != nullptr && device.canAccess(*owner) ? owner : nullptr);
+        note(peerOf(device, kernel->args.data(), argument));
       }
     }
   }
@@ -147,14 +142,6 @@ std::shared_ptr<const Program> Device::instantiate(const GraphNodes& nodes) {
   return program;
 }
 
-std::shared_ptr<const Program>
-Device::withNode(const Program& program, size_t node, std::shared_ptr<const GraphNode> changed) {
-  // A graph of its own: launches that are queued have the one before.
-  GraphNodes nodes = program.nodes;
-  nodes[node] = std::move(changed);
-  return instantiate(nodes);
-}
-
 Point Device::launchPart(
     Stream& stream, uint64_t expected, const Program::Part& part, std::span<const orActivityRecord> works) {
   std::unique_lock lock(mutex_);
@@ -179,20 +166,13 @@ void Stream::queueGraph(uint64_t expected, const std::shared_ptr<const Program>&
     }
   }
   std::vector<const char*> pinned;
-  for (size_t i = 0; i < program->nodes.size(); ++i) {
-    if (const auto* copy = std::get_if<CopyWork>(&program->nodes[i]->work)) {
-      for (const auto& [end, onHost] :
-           {std::pair(static_cast<const char*>(copy->dst), copy->toHost), std::pair(copy->src, copy->fromHost)}) {
-        if (onHost) {
-          if (!host().pinned().offsetOf(end, copy->size)) {
-            refuseUnpinned(i, end);
-          }
-          host().pinned().open(end, on);
-          pinned.push_back(end);
-        }
-      }
+  forEachHostEnd(program->nodes, [&](size_t node, const char* ptr, size_t size) {
+    if (!host().pinned().offsetOf(ptr, size)) {
+      refuseUnpinned(node, ptr);
     }
-  }
+    host().pinned().open(ptr, on);
+    pinned.push_back(ptr);
+  });
   for (const Program::Part& part : program->parts) {
     const auto* function = std::get_if<HostWork>(&program->nodes[part.first]->work);
     if (function != nullptr) {

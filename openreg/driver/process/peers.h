@@ -8,12 +8,16 @@
 #include <mutex>
 
 #include "common/shared_file.h"
+#include "openreg.h"
 #include "wire/protocol.h"
 
 namespace openreg::process {
 
 class Device;
 class Executor;
+
+/// The peer whose memory kernels of `device` may be given and an argument points into; null if it is its own, or none.
+Device* peerOf(const Device& device, const void* args, const orPointerArg& argument);
 
 /// A kernel or copy of one device that touches another's memory runs in the first one's executor, which therefore maps
 /// that memory, and is told of its allocations. That happens when it is first needed: peers that nobody uses cost

@@ -19,13 +19,7 @@ size_t introducePeers(
     std::array<Device*, kMaxDevices>& found) {
   size_t foundCount = 0;
   for (size_t i = 0; i < count; ++i) {
-    uintptr_t pointer = 0;
-    std::memcpy(&pointer, static_cast<const char*>(args) + pointers[i].offset, sizeof(pointer));
-    const auto* first = reinterpret_cast<const char*>(pointer + static_cast<uintptr_t>(pointers[i].lower));
-    if (pointers[i].extent == 0 || device.memory.covers(first)) {
-      continue;
-    }
-    if (Device* peer = host().deviceOf(first); peer != nullptr && device.canAccess(*peer)) {
+    if (Device* peer = peerOf(device, args, pointers[i])) {
       host().peers.introduce(device, *peer);
       if (std::find(found.begin(), found.begin() + foundCount, peer) == found.begin() + foundCount) {
         found[foundCount++] = peer;
@@ -53,6 +47,17 @@ orActivityRecord copyWork(bool toHost, bool fromHost, size_t size, int peer) {
   work.host = toHost || fromHost ? orMemoryTypeHost : orMemoryTypeUnregistered;
   work.peer = peer;
   return work;
+}
+
+Device* peerOf(const Device& device, const void* args, const orPointerArg& argument) {
+  uintptr_t pointer = 0;
+  std::memcpy(&pointer, static_cast<const char*>(args) + argument.offset, sizeof(pointer));
+  const auto* first = reinterpret_cast<const char*>(pointer + static_cast<uintptr_t>(argument.lower));
+  if (argument.extent == 0 || device.memory.covers(first)) {
+    return nullptr;
+  }
+  Device* owner = host().deviceOf(first);
+  return owner != nullptr && device.canAccess(*owner) ? owner : nullptr;
 }
 
 bool Stream::close(uint64_t expected) {

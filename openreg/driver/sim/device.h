@@ -35,8 +35,6 @@ class Device : public DeviceBase {
   // Graphs; see GraphCalls.
   using Program = sim::Program;
   std::shared_ptr<const Program> instantiate(const GraphNodes& nodes) { return std::make_shared<Program>(nodes); }
-  std::shared_ptr<const Program>
-  withNode(const Program& program, size_t node, std::shared_ptr<const GraphNode> changed);
 
   // Memory shared between processes; see IpcCalls.
   std::optional<orIpcMemHandle> share(const char* base);

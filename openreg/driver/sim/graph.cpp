@@ -110,32 +110,15 @@ void GraphCommand::run(Stream& stream) {
 }
 // LITERALINCLUDE END: GRAPH COMMAND
 
-std::shared_ptr<const Program>
-Device::withNode(const Program& program, size_t node, std::shared_ptr<const GraphNode> changed) {
-  auto result = std::make_shared<Program>(program);
-  result->nodes[node] = std::move(changed);
-  return result;
-}
-
 void Stream::queueGraph(uint64_t expected, const std::shared_ptr<const Program>& program) {
   std::vector<std::shared_ptr<const void>> held;
-  for (size_t i = 0; i < program->nodes.size(); ++i) {
-    const auto* copy = std::get_if<CopyWork>(&program->nodes[i]->work);
-    if (copy == nullptr) {
-      continue;
+  forEachHostEnd(program->nodes, [&](size_t node, const char* ptr, size_t size) {
+    auto use = std::make_shared<Pinned::Use>(simulator().pinned().use(ptr, size, device()));
+    if (!*use) {
+      refuseUnpinned(node, ptr);
     }
-    for (const auto& [end, onHost] :
-         {std::pair(static_cast<const char*>(copy->dst), copy->toHost), std::pair(copy->src, copy->fromHost)}) {
-      if (!onHost) {
-        continue;
-      }
-      auto use = std::make_shared<Pinned::Use>(simulator().pinned().use(end, copy->size, device()));
-      if (!*use) {
-        refuseUnpinned(i, end);
-      }
-      held.push_back(std::move(use));
-    }
-  }
+    held.push_back(std::move(use));
+  });
   queueGraph(expected, program, std::move(held));
 }
 

@@ -53,22 +53,16 @@ void Service::onGraphLaunch(const GraphLaunchFrame& frame) {
   }
   graph->second.launched = true;
   std::vector<std::shared_ptr<const void>> held;
-  for (const auto& node : graph->second.program->nodes) {
-    const auto* copy = std::get_if<CopyWork>(&node->work);
-    if (copy == nullptr) {
-      continue;
+  uint64_t leaving = 0; // Bytes of a copy whose pinned memory is not open.
+  forEachHostEnd(graph->second.program->nodes, [&](size_t, const char* ptr, size_t size) {
+    if (const Pin* pin = pinAt(static_cast<uint64_t>(ptr - pinnedView_.begin()), size)) {
+      held.push_back(pin->uses);
+    } else {
+      leaving = size;
     }
-    for (const auto& [end, onHost] :
-         {std::pair(static_cast<const char*>(copy->dst), copy->toHost), std::pair(copy->src, copy->fromHost)}) {
-      const Pin* pin = onHost ? pinAt(static_cast<uint64_t>(end - pinnedView_.begin()), copy->size) : nullptr;
-      if (onHost && pin == nullptr) {
-        return refuse(
-            orErrorIllegalAddress, "a graph's copy of " + std::to_string(copy->size) + " bytes leaves its memory");
-      }
-      if (pin != nullptr) {
-        held.push_back(pin->uses);
-      }
-    }
+  });
+  if (leaving != 0) {
+    return refuse(orErrorIllegalAddress, "a graph's copy of " + std::to_string(leaving) + " bytes leaves its memory");
   }
   sim::Stream& it = stream(frame.stream);
   const Numbered number(frame.correlation);
