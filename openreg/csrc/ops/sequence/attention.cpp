@@ -154,21 +154,21 @@ void checkFits(
       "data type, a mask or is_causal, and a dropout from 0 to below 1");
 }
 
-/// The numbers that dropout begins with, as two tensors on the host, where the backward reads them without a wait. Of
-/// captured ones the first is where they are: it has a dimension, to tell them apart.
+/// The numbers that dropout begins with, as two tensors on the host, where the backward reads them without a wait. Each
+/// is a single number, as PyTorch's compiler has been told. Of captured ones the first is where they are, and the
+/// second is negative, to tell them apart.
 std::pair<at::Tensor, at::Tensor> keep(const kernels::PhiloxRange& numbers) {
-  const auto offset = at::scalar_tensor(static_cast<int64_t>(numbers.offset), at::kLong);
-  if (numbers.captured != nullptr) {
-    return {at::scalar_tensor(reinterpret_cast<int64_t>(numbers.captured), at::kLong).unsqueeze(0), offset};
-  }
-  return {at::scalar_tensor(static_cast<int64_t>(numbers.seed), at::kLong), offset};
+  const bool captured = numbers.captured != nullptr;
+  const auto seed = captured ? reinterpret_cast<int64_t>(numbers.captured) : static_cast<int64_t>(numbers.seed);
+  const auto offset = static_cast<int64_t>(captured ? ~numbers.offset : numbers.offset);
+  return {at::scalar_tensor(seed, at::kLong), at::scalar_tensor(offset, at::kLong)};
 }
 
 kernels::PhiloxRange kept(const at::Tensor& seed, const at::Tensor& offset) {
   const auto first = seed.item<int64_t>();
-  const auto place = static_cast<uint64_t>(offset.item<int64_t>());
-  return seed.dim() == 0 ? kernels::PhiloxRange{static_cast<uint64_t>(first), place}
-                         : kernels::PhiloxRange{0, place, reinterpret_cast<const uint64_t*>(first)};
+  const auto place = offset.item<int64_t>();
+  return place >= 0 ? kernels::PhiloxRange{static_cast<uint64_t>(first), static_cast<uint64_t>(place)}
+                    : kernels::PhiloxRange{0, ~static_cast<uint64_t>(place), reinterpret_cast<const uint64_t*>(first)};
 }
 
 // LITERALINCLUDE START: ATTENTION FORWARD
@@ -193,13 +193,13 @@ attention(
       at::empty({args.batch, args.heads, args.queries}, query.options().dtype(arrayType(query.scalar_type())));
   launch.write(launch.args().out, out);
   launch.logSumExp(logSumExp, orAccessWrite);
-  at::Tensor seed, offset;
+  kernels::PhiloxRange numbers{};
   if (dropout > 0) {
     const auto pairs = static_cast<uint64_t>(logSumExp.numel()) * static_cast<uint64_t>(args.keys);
-    const auto numbers = generatorFor(std::nullopt, query.device().index()).reserve((pairs + 3) / 4);
+    numbers = generatorFor(std::nullopt, query.device().index()).reserve((pairs + 3) / 4);
     launch.numbers(numbers);
-    std::tie(seed, offset) = keep(numbers);
   }
+  const auto [seed, offset] = keep(numbers);
   launch.run(kernelFamily<"attention">);
   return {out, logSumExp, {}, {}, args.queries, args.keys, seed, offset, {}};
 }
