@@ -10,11 +10,16 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
+# Python keeps what it has compiled there and not among the sources. Where it may keep nothing, each of the tests' many
+# programs would compile PyTorch's modules anew, which takes longer than to import them.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON_HERE := .venv/bin/python
 STAMPS := build/stamps
 
 # Files, without what running and building leaves among them. "/." keeps the folder steps apart from the target steps.
-NOT_SOURCES := -name __pycache__ -o -name lib -o -name '*.so' -o -name '.?*' -o -path '*docs/./steps/[0-9]*'
+NOT_SOURCES := -name __pycache__ -o -name lib -o -path '*torch_openreg/./include' -o -name '*.so' -o -name '.?*' -o -path '*docs/./steps/[0-9]*'
 files = $(shell find $(addsuffix /.,$(1)) \( $(NOT_SOURCES) \) -prune -o \( -type $(or $(2),f) \) -print)
 
 # Of C++ the folders, too: adding or removing a file changes the libraries.
@@ -133,7 +138,7 @@ format: .venv/ready  ## Format all files
 
 .PHONY: clean
 clean:  ## Remove what was built; .venv stays
-	rm -rf build dist openreg/torch_openreg/lib openreg/torch_openreg/*.so
+	rm -rf build dist openreg/torch_openreg/lib openreg/torch_openreg/include openreg/torch_openreg/*.so
 
 .PHONY: help
 help:  ## This list
