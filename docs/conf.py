@@ -39,6 +39,7 @@ nitpick_ignore_regex = [
     (r"cpp:identifier", r"kernels(::.*)?"),  # plain data that travels to device code: openreg/kernels
     (r"cpp:identifier", r"(RecordContext|TraceEntry)(::.*)?"),  # PyTorch's, by a shorter name
     (r"cpp:identifier", r"openreg"),  # the namespace: its members have entries, it has none
+    (r"cpp:identifier", r"OPENREG_MAX_\w+"),  # macros, where a value is one
     # Opaque on purpose: never defined.
     (r"cpp:identifier", r"or(Stream|Event|Module|Kernel|Subscriber|Graph|GraphExec)"),
     (r"py:.*", r"(torch\.(?!openreg)|collections\.|contextlib\.|types\.|typing\.).*"),  # PyTorch and the Python library

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import regions
 
 ROOT = Path(__file__).resolve().parent.parent
-IGNORED = re.compile(r"(^|/)(__pycache__|\.[^/]*|lib|build|[^/]*\.(so|egg-info))(/|$)")
+IGNORED = re.compile(r"(^|/)(__pycache__|\.[^/]*|lib|torch_openreg/include|build|[^/]*\.(so|egg-info))(/|$)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 INCLUDE_PATH = ("openreg/csrc", "openreg", "openreg/driver/include")
 IMPORT = re.compile(r"^\s*(?:from\s+(\.*)([\w.]*)\s+)?import\s+([^#]+)")

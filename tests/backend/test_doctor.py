@@ -24,7 +24,7 @@ from .doctor_breaks import BREAKS, Break
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(torch_openreg.__file__).parent / "doctor"
-NOT_YET = {"compile", "collectives"}  # steps 17 and 18
+NOT_YET = {"collectives"}  # step 18
 LOADED = """
 import contextlib, ctypes, itertools, json, os
 from torch_openreg.doctor import examination

@@ -46,6 +46,8 @@ def unused(ladder: Ladder) -> list[str]:
     for index, step in enumerate(ladder.steps):
         words, names, home = Counter(), Counter(), {}
         for path in ladder.trees[index]:
+            if path.startswith("openreg/torch_openreg/inductor/"):  # writes C++
+                words.update(re.findall(r"\w+", ladder.text(index, path)))
             if path.startswith(("openreg/csrc/", "openreg/bindings/")) and path.endswith((".h", ".c", ".cpp")):
                 code = NOISE.sub(" ", ladder.text(index, path))
                 words.update(re.findall(r"\w+", code))

@@ -20,10 +20,16 @@ from .stream import *
 
 
 # LITERALINCLUDE START: INITIALIZED
-def __getattr__(name: str) -> bool:
+def __getattr__(name: str) -> object:
     """PyTorch's checkpoints save random states only if the device's module has this attribute and it is true."""
     if name == "_initialized":
         return is_initialized()
+    # LITERALINCLUDE START: COMPILER WHEN ASKED
+    if name == "Scheduling":  # Inductor, when it first looks for what compiles for the device
+        from torch_openreg.inductor import Scheduling
+
+        return Scheduling
+    # LITERALINCLUDE END: COMPILER WHEN ASKED
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
