@@ -137,6 +137,13 @@ def test_a_lazy_clone_stays_shared_when_a_kernel_only_reads_it(scaled: CompiledK
     assert (x.tolist(), lazy.tolist()) == ([1.0] * 8, [2.0] * 8)
 
 
+def test_a_view_reaches_no_farther_than_its_storage(scaled: CompiledKernel) -> None:
+    x = torch.ones(3 << 20, device="openreg")  # memory of its own: behind it there is none
+    y = torch.empty(8, device="openreg")
+    scaled(x[-8:], y, 8, 5.0)
+    assert y.tolist() == [5.0] * 8
+
+
 def test_a_module_can_be_removed_once_it_is_loaded(scaled: CompiledKernel, tmp_path: Path) -> None:
     file = tmp_path / "module.so"
     file.write_bytes(Path(scaled.path).read_bytes())

@@ -1,4 +1,4 @@
-"""How a variance is computed: as for a CPU. Inductor asks the device by name, and takes all others for Triton's."""
+"""How a variance is computed. Inductor asks the device by name, and takes one that it does not know for Triton's."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from torch._inductor import config, ir, lowering
 from torch._inductor.utils import sympy_product
 
 # LITERALINCLUDE START: COMPILED VARIANCE
+# Of so many numbers, the mean first and then the squares are faster than Welford's algorithm, and closer to the exact
+# variance, whatever the mean. Of many more, the mean is not exact enough.
+MOST_OF_TWO_STEPS = 65536
+
 _takes_two_steps, _create = lowering.use_two_step_variance, ir.WelfordReduction.create
 
 
 @wraps(_takes_two_steps)
 def _use_two_step_variance(x: ir.TensorBox, axis: Sequence[int], keepdim: bool, input_dtype: torch.dtype) -> bool:
-    """Whether the mean comes first and then the squares. That is faster, and exact enough for a row that isn't long."""
+    """Whether the mean comes first and then the squares."""
     if x.get_device().type != "openreg":
         return _takes_two_steps(x, axis, keepdim, input_dtype)
     sizes = x.get_size()
     count = sympy_product(sizes[it] for it in lowering._validate_reduction_axis(x, axis))
-    return isinstance(count, sympy.Integer) and int(count) <= config.cpp.use_two_step_variance_threshold
+    return isinstance(count, sympy.Integer) and int(count) <= MOST_OF_TWO_STEPS
 
 
 @wraps(_create)
