@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812
 from .compile_checks import Source, check, close, compiled, kernels_of, numbers, on
 from .test_fork import fresh
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 
 # ------------------------------------------------------------------------------------------------------ what comes out

@@ -12,7 +12,7 @@ from .compile_checks import close, compiled, numbers, on
 from .conftest import ProgramFunction
 from .test_fork import FORKED, with_fork
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 # One process for all of it: to import the compiler takes longer than these tests.
 PROGRAM = """
@@ -64,7 +64,7 @@ print("the parent works")
 @pytest.fixture(scope="module")
 def printed(program: ProgramFunction) -> list[str]:
     """The lines that the program prints."""
-    return program(with_fork(PROGRAM), timeout=110).splitlines()
+    return program(with_fork(PROGRAM), timeout=250).splitlines()
 
 
 def line(printed: list[str], start: str) -> str:

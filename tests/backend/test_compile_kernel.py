@@ -17,7 +17,7 @@ from torch_openreg._C import CompiledKernel
 from .compile_checks import compiled, kernels_of
 from .conftest import GateFunction
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 SCALED = """
 static void kernel(orKernelContext* context, const float* x, float* y, const int64_t size, const float factor) {

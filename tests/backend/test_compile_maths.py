@@ -11,7 +11,7 @@ import torch_openreg  # noqa: F401
 
 from .compile_checks import Source, check, close, compiled, numbers
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 TINY, SMALL, HUGE = 1e-45, 1.1754944e-38, 3.4028235e38  # the least denormal, the least normal and the largest float
 EDGES = [0.0, -0.0, math.inf, -math.inf, math.nan, TINY, -TINY, 5e-39, SMALL, -SMALL, HUGE, -HUGE]

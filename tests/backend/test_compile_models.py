@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from .compile_checks import check, close, compiled, error, kernels_of, numbers, on
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 
 class Residual(nn.Module):

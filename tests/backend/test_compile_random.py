@@ -11,7 +11,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from .compile_checks import compiled, numbers
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 SIZES = [1, 15, 16, 17, 1000, 100_003]  # tails, whole vectors, pieces of several threads
 SEEDS = [0, 7, 2**31 + 5, 2**32 + 7, -3]

@@ -11,7 +11,7 @@ from torch import nn
 
 from .compile_checks import check, compiled, error, kernels_of, numbers
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 Reduce = Callable[..., torch.Tensor]
 LARGE = (1 << 20) + 37  # split between threads, with a rest

@@ -12,7 +12,7 @@ from contract.harness import Call
 from .compile_checks import close, compiled, numbers
 from .conftest import GateFunction
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 
 def double_relu(x: torch.Tensor) -> torch.Tensor:

@@ -14,7 +14,7 @@ from torch import nn
 from .compile_checks import Source, close, compiled, error, kernels_of, numbers, on
 from .test_custom_ops import composed
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 
 # --------------------------------------------------------------------------------------------- operators of one's own

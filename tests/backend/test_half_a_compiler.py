@@ -12,7 +12,7 @@ from torch import nn
 
 from .compile_checks import compiled
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -114,7 +114,7 @@ CASES: list[tuple[Patch, Callable[..., Any], list[torch.Tensor], str, str]] = [
         lambda x: x.relu().sum(),
         [ONE],
         "openreg:0",
-        "LoweringException: AssertionError: \n  target: aten.sum.default",
+        "LoweringException: AssertionError: (no scheduling registered for device openreg)?\n  target: aten.sum.default",
     ),
     (
         no_capability,
