@@ -47,8 +47,14 @@ LONG = [
         f"--ignore=tests/{file}.py"
         for file in (
             "backend/test_autoload",
+            "backend/test_compile_maths",
+            "backend/test_compile_models",
+            "backend/test_compile_networks",
+            "backend/test_compile_reductions",
+            "backend/test_compile_samples",
             "backend/test_composites",
             "backend/test_edge_values",
+            "backend/test_half_a_compiler",
             "backend/test_minimal_set",
             "backend/test_native_calls",
             "backend/test_operator_errors",
@@ -73,8 +79,12 @@ LONG = [
 BREADTH = [
     f"--ignore=tests/backend/test_{name}.py"
     for name in (
+        "compile_maths",
+        "compile_reductions",
+        "compile_samples",
         "composites",
         "edge_values",
+        "half_a_compiler",
         "minimal_set",
         "native_calls",
         "operator_errors",

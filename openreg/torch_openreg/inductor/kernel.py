@@ -9,7 +9,14 @@ from functools import cache
 import sympy
 import torch
 from torch._inductor.codegen.common import BracesBuffer
-from torch._inductor.codegen.cpp import CppKernelProxy, CppVecKernel, CppVecOverrides, KernelGroup, ParallelDepth
+from torch._inductor.codegen.cpp import (
+    CppKernelProxy,
+    CppTile2DKernel,
+    CppVecKernel,
+    CppVecOverrides,
+    KernelGroup,
+    ParallelDepth,
+)
 from torch._inductor.codegen.cpp_utils import CppCSEVariable, cexpr_index
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 from torch._inductor.scheduler import BaseSchedulerNode
@@ -53,6 +60,10 @@ class VectorKernel(CppVecKernel):
     overrides = VectorOperations
 
 
+class TileKernel(CppTile2DKernel, VectorKernel):
+    """Inductor's loops over tiles of two dimensions, which it takes to be loops over vectors."""
+
+
 # LITERALINCLUDE END: COMPILED OPERATIONS
 
 
@@ -61,6 +72,7 @@ class Loops(CppKernelProxy):
     """Inductor's loops without OpenMP: the device has threads of its own."""
 
     vec_kernel_cls = VectorKernel
+    tile2d_kernel_cls = TileKernel
 
     def __init__(self, kernel_group: KernelGroup) -> None:
         super().__init__(kernel_group)

@@ -12,7 +12,10 @@
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 namespace openreg {
 namespace {
@@ -72,39 +75,94 @@ double elementsIn(const at::Tensor& self, at::IntArrayRef dims) {
   return product;
 }
 
-/// One dimension after the other.
+/// One dimension after the other; none is negative.
 at::Tensor alongEach(at::Tensor self, at::IntArrayRef dims, bool forward, double scale) {
   for (const auto dim : dims) {
-    const auto wrapped = c10::maybe_wrap_dim(dim, self.dim());
-    const auto size = self.size(wrapped);
-    self = launchFft(self, {wrapped, size, size, forward}, self.scalar_type(), scale);
+    const auto size = self.size(dim);
+    self = launchFft(self, {dim, size, size, forward}, self.scalar_type(), scale);
     scale = 1;
   }
   return self;
 }
 
+/// What PyTorch's meta functions, and so its compiler, take results to be in memory: first what is not transformed, in
+/// the order in which `self` has it, then what is. With an argument in that order, so is a contiguous result.
+class Order {
+ public:
+  Order(const at::Tensor& self, at::IntArrayRef dims) {
+    for (int64_t dim = 0; dim < self.dim(); ++dim) {
+      if (std::find(dims.begin(), dims.end(), dim) == dims.end()) {
+        order_.push_back(dim);
+      }
+    }
+    sortByStride(self, order_, order_.end());
+    order_.insert(order_.end(), dims.begin(), dims.end());
+    back_.resize(order_.size());
+    for (size_t place = 0; place < order_.size(); ++place) {
+      back_[order_[place]] = static_cast<int64_t>(place);
+    }
+  }
+
+  /// The outermost first.
+  static void sortByStride(const at::Tensor& self, std::vector<int64_t>& dims, std::vector<int64_t>::iterator end) {
+    std::stable_sort(
+        dims.begin(), end, [&](int64_t one, int64_t other) { return self.stride(one) > self.stride(other); });
+  }
+
+  at::Tensor there(const at::Tensor& self) const { return self.permute(order_); }
+  at::Tensor back(const at::Tensor& result) const { return result.permute(back_); }
+
+ private:
+  std::vector<int64_t> order_;
+  std::vector<int64_t> back_;
+};
+
+std::vector<int64_t> wrapped(const at::Tensor& self, at::IntArrayRef dims) {
+  auto found = dims.vec();
+  at::maybe_wrap_dims(found, self.dim());
+  return found;
+}
+
+/// Dimensions from one to another.
+std::vector<int64_t> range(int64_t begin, int64_t end) {
+  std::vector<int64_t> dims(end - begin);
+  std::iota(dims.begin(), dims.end(), begin);
+  return dims;
+}
+
 at::Tensor complexToComplex(const at::Tensor& self, at::IntArrayRef dims, int64_t normalization, bool forward) {
   TORCH_CHECK(self.is_complex(), "_fft_c2c: expected a complex tensor, but got ", self.scalar_type());
-  return dims.empty() ? self.clone() : alongEach(self, dims, forward, scaleOf(normalization, elementsIn(self, dims)));
+  if (dims.empty()) {
+    return self.clone();
+  }
+  auto sorted = wrapped(self, dims);
+  Order::sortByStride(self, sorted, sorted.end());
+  const Order order(self, sorted);
+  const auto last = range(self.dim() - static_cast<int64_t>(dims.size()), self.dim());
+  return order.back(alongEach(order.there(self), last, forward, scaleOf(normalization, elementsIn(self, dims))));
 }
 
 at::Tensor realToComplex(const at::Tensor& self, at::IntArrayRef dims, int64_t normalization, bool oneSided) {
   TORCH_CHECK(self.is_floating_point(), "_fft_r2c: expected a real tensor, but got ", self.scalar_type());
-  const auto last = c10::maybe_wrap_dim(dims.back(), self.dim());
-  const auto size = self.size(last);
+  auto sorted = wrapped(self, dims);
+  Order::sortByStride(self, sorted, sorted.end() - 1);
+  const Order order(self, sorted);
+  const auto last = self.dim() - 1;
+  const auto size = self.size(sorted.back());
   const auto first = launchFft(
-      self, {last, size, oneSided ? size / 2 + 1 : size, true}, c10::toComplexType(self.scalar_type()),
+      order.there(self), {last, size, oneSided ? size / 2 + 1 : size, true}, c10::toComplexType(self.scalar_type()),
       scaleOf(normalization, elementsIn(self, dims)));
-  return alongEach(first, dims.slice(0, dims.size() - 1), true, 1);
+  return order.back(alongEach(first, range(self.dim() - static_cast<int64_t>(dims.size()), last), true, 1));
 }
 
 at::Tensor complexToReal(const at::Tensor& self, at::IntArrayRef dims, int64_t normalization, int64_t size) {
   TORCH_CHECK(self.is_complex(), "_fft_c2r: expected a complex tensor, but got ", self.scalar_type());
   const auto others = dims.slice(0, dims.size() - 1);
-  const auto last = c10::maybe_wrap_dim(dims.back(), self.dim());
   const auto scale = scaleOf(normalization, elementsIn(self, others) * static_cast<double>(size));
-  return launchFft(
-      alongEach(self, others, false, 1), {last, size, size, false}, c10::toRealValueType(self.scalar_type()), scale);
+  const auto first = others.empty() ? self : complexToComplex(self, others, 0, false);
+  const Order order(first, wrapped(self, dims.slice(dims.size() - 1)));
+  return order.back(launchFft(
+      order.there(first), {self.dim() - 1, size, size, false}, c10::toRealValueType(self.scalar_type()), scale));
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
