@@ -384,6 +384,18 @@ def test_a_host_function_does_not_hold_up_another_stream(api: OpenReg) -> None:
     assert finish.is_set()
 
 
+def test_functions_of_different_streams_do_not_wait_for_each_other(api: OpenReg) -> None:
+    """Collectives rest on it: each of these functions returns only when all of them have begun."""
+    streams = [api.stream(device) for device in (0, 1) for _ in range(3)]
+    all_have_begun = threading.Barrier(len(streams), timeout=30)
+    passed = []
+    for stream in streams:
+        api.host_function(stream, lambda: passed.append(all_have_begun.wait()) and None)
+    for stream in streams:
+        api.synchronize(stream)
+    assert sorted(passed) == list(range(len(streams)))
+
+
 def test_a_host_function_runs_in_a_thread_of_the_driver(api: OpenReg) -> None:
     stream = api.stream()
     threads = []
