@@ -35,9 +35,10 @@ nitpicky = True
 # Names that other projects document. There is no intersphinx: the site builds without a network.
 nitpick_ignore_regex = [
     (r"cpp:identifier", r"(u?int(8|16|32|64)_t|size_t|va_list)"),  # the C library
-    (r"cpp:.*", r"(std|c10|at|torch|libkineto|pybind11)(::.*)?"),  # the C++ library, PyTorch, pybind11
+    (r"cpp:.*", r"(std|c10|c10d|at|torch|libkineto|pybind11)(::.*)?"),  # the C++ library, PyTorch, pybind11
     (r"cpp:identifier", r"kernels(::.*)?"),  # plain data that travels to device code: openreg/kernels
     (r"cpp:identifier", r"(RecordContext|TraceEntry)(::.*)?"),  # PyTorch's, by a shorter name
+    (r"cpp:identifier", r"(Backend::)?Options"),  # of a c10d::Backend, by the shorter name that its subclasses see
     (r"cpp:identifier", r"openreg"),  # the namespace: its members have entries, it has none
     (r"cpp:identifier", r"OPENREG_MAX_\w+"),  # macros, where a value is one
     # Opaque on purpose: never defined.

@@ -1,5 +1,9 @@
 """What libtorch_openreg_bindings.so exports. Private: use torch.openreg."""
 
+# LITERALINCLUDE START: STUBS DISTRIBUTED
+from datetime import timedelta
+
+# LITERALINCLUDE END: STUBS DISTRIBUTED
 # LITERALINCLUDE START: STUBS STREAM
 import torch
 
@@ -116,3 +120,20 @@ class CompiledKernel:
     most_tensors: int
 
 # LITERALINCLUDE END: STUBS COMPILE
+# LITERALINCLUDE START: STUBS DISTRIBUTED
+class ProcessGroupOCCL(torch._C._distributed_c10d.Backend):
+    class Options(torch._C._distributed_c10d.Backend.Options):
+        def __init__(self, timeout: timedelta = ...) -> None: ...
+
+    def __init__(
+        self, store: torch._C._distributed_c10d.Store, rank: int, size: int, options: ProcessGroupOCCL.Options
+    ) -> None: ...
+    @property
+    def options(self) -> ProcessGroupOCCL.Options: ...
+    @property
+    def transport(self) -> str: ...
+    @property
+    def transport_reason(self) -> str: ...
+    def perform_nocolor_split(self, device: torch.device) -> None: ...
+
+# LITERALINCLUDE END: STUBS DISTRIBUTED

@@ -17,6 +17,7 @@ import torch
 import torch_openreg
 from contract.harness import Gate
 
+from .distributed_ranks import Ranks
 from .simulator import handle, sim
 from .workers import RunEntriesFunction, entries_remembered
 
@@ -102,6 +103,20 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProgramFunctio
     for process in server:
         process.kill()  # it can't wait for the end of its input: what tests have forked may hold the other end
         process.communicate(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ranks]:
+    """Runs programs as the ranks of a process group: distributed_ranks.py."""
+    made = Ranks(tmp_path_factory.mktemp("ranks"), child_environment())
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["staged", "direct"])
+def transport(request: pytest.FixtureRequest) -> str:
+    """Each way that a process group's values can go."""
+    return request.param
 
 
 @pytest.fixture(scope="module")

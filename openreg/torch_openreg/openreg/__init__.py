@@ -4,6 +4,7 @@ from . import autograd
 from .amp import *
 from .device import *
 from .device import _is_in_bad_fork, _lazy_init, is_initialized
+from .distributed import *
 from .dlpack import *
 from .explanation import *
 from .fallback import *

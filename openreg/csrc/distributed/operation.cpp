@@ -1,0 +1,31 @@
+// One operation of a process group: what it moves between device and host.
+#include "distributed/operation.h"
+
+#include <ATen/ops/empty.h>
+
+namespace openreg {
+
+at::Tensor pinned(at::IntArrayRef sizes, at::ScalarType dtype) {
+  return at::empty(sizes, at::TensorOptions(dtype).device(at::kCPU).pinned_memory(true));
+}
+
+// LITERALINCLUDE START: STAGE
+at::Tensor Operation::in(const at::Tensor& tensor) {
+  return toHost.emplace_back(tensor, pinned(tensor.sizes(), tensor.scalar_type())).second;
+}
+
+at::Tensor Operation::out(const at::Tensor& tensor) {
+  outputs.push_back(tensor);
+  return toDevice.emplace_back(tensor, pinned(tensor.sizes(), tensor.scalar_type())).second;
+}
+// LITERALINCLUDE END: STAGE
+
+at::Tensor bytesOf(const at::Tensor& host) {
+  return host.view({-1}).view(at::kByte);
+}
+
+at::Tensor byteRows(const at::Tensor& host) {
+  return host.view({host.size(0), c10::multiply_integers(host.sizes().slice(1))}).view(at::kByte);
+}
+
+} // namespace openreg
