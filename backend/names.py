@@ -49,7 +49,8 @@ def check(name: str, *, ours: bool = False) -> None:
 
 
 def renamed(text: str, name: str) -> str:
-    """A text, or a path, with the name in each of its forms: openreg, OPENREG, OpenReg."""
+    """A text, or a path, with the name in each of its forms: openreg, OPENREG, OpenReg; occl becomes acme_ccl."""
+    text = text.replace("occl", f"{name}_ccl").replace("OCCL", f"{name.upper()}_CCL")  # not xccl: PyTorch has it
     title = "".join(part.capitalize() for part in name.split("_"))
     for ours, theirs in _OURS.items():
         text = re.sub(rf"\b{re.escape(ours)}\b", theirs.format(name.upper() if ours.isupper() else name), text)
@@ -63,4 +64,4 @@ def renamed_build(text: str, name: str) -> str:
 
 def leftovers(text: str) -> list[str]:
     """Words in which this repository's name is left."""
-    return re.findall(r"\w*openreg\w*", text, re.IGNORECASE)
+    return re.findall(r"\w*openreg\w*|\boccl\b", text, re.IGNORECASE)

@@ -71,6 +71,7 @@ def test_each_form_of_the_name_becomes_the_others() -> None:
     said = "torch.openreg, libtorch_openreg.so, OPENREG_DRIVER, OpenReg, initOpenRegModule, openreg_driver.h"
     theirs = "torch.big_chip, libtorch_big_chip.so, BIG_CHIP_DRIVER, BigChip, initBigChipModule, big_chip_driver.h"
     assert names.renamed(said, "big_chip") == theirs
+    assert names.renamed('"occl" ProcessGroupOCCL OCCL_TRANSPORT', "x") == '"x_ccl" ProcessGroupX_CCL X_CCL_TRANSPORT'
 
 
 def test_the_vendors_own_header_and_library_keep_their_names() -> None:
@@ -84,7 +85,7 @@ def test_the_vendors_own_header_and_library_keep_their_names() -> None:
 
 
 @pytest.mark.parametrize("sim", [False, True], ids=["skeleton", "simulator"])
-@pytest.mark.parametrize(("name", "step"), [("acme", "01"), ("big_chip", "04"), ("x", "10"), ("acme", "15")])
+@pytest.mark.parametrize(("name", "step"), [("acme", "01"), ("big_chip", "04"), ("x", "10"), ("acme", "18")])
 def test_a_project_has_no_name_of_ours_and_all_that_it_includes(name: str, step: str, *, sim: bool) -> None:
     tree = generate.project(name, step, sim=sim)
     left = {path: found for path, text in tree.items() if path != "LICENSE" and (found := names.leftovers(path + text))}
