@@ -103,10 +103,12 @@ class Order {
     }
   }
 
-  /// The outermost first.
+  /// The outermost first; of those that lie alike, in the order they come in.
   static void sortByStride(const at::Tensor& self, std::vector<int64_t>& dims, std::vector<int64_t>::iterator end) {
-    std::stable_sort(
-        dims.begin(), end, [&](int64_t one, int64_t other) { return self.stride(one) > self.stride(other); });
+    const auto outside = [&](int64_t one, int64_t other) { return self.stride(one) > self.stride(other); };
+    for (auto next = dims.begin(); next != end; ++next) {
+      std::rotate(std::upper_bound(dims.begin(), next, *next, outside), next, next + 1);
+    }
   }
 
   at::Tensor there(const at::Tensor& self) const { return self.permute(order_); }
