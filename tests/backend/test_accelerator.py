@@ -189,26 +189,6 @@ WORKS = [
 ]
 GRAPHS = ["Graph"]
 
-# What a later step brings: the step, the call, its exception, and words of it.
-NOT_YET: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
-    (
-        "18 distributed",
-        lambda: torch.distributed.get_default_backend_for_device("openreg"),
-        ValueError,
-        "Default backend not registered for device : openreg",
-    ),
-]
-
-
-@pytest.mark.parametrize(("step", "call", "error", "text"), NOT_YET)
-def test_what_a_later_step_brings_says_so_in_pytorchs_words(
-    step: str, call: Callable[[], Any], error: type[Exception], text: str
-) -> None:
-    with pytest.raises(error) as caught:
-        call()
-    assert text in str(caught.value), step
-    assert torch.ones(2, device="openreg").tolist() == [1, 1]
-
 
 def test_every_public_function_is_in_one_of_these_tests() -> None:
     modules = {"accelerator", "cache", "graphs", "memory", "torch"}

@@ -24,7 +24,6 @@ from .doctor_breaks import BREAKS, Break
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(torch_openreg.__file__).parent / "doctor"
-NOT_YET = {"collectives"}  # step 18
 LOADED = """
 import contextlib, ctypes, itertools, json, os
 from torch_openreg.doctor import examination
@@ -63,12 +62,10 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict, str]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.xdist_group("doctor")
-def test_all_that_this_backend_has_works_and_what_it_has_not_is_missing(examined: tuple[str, dict, str]) -> None:
+def test_all_mechanisms_of_this_backend_work(examined: tuple[str, dict, str]) -> None:
     rows = {row["name"]: row for row in examined[1]["rows"]}
     assert rows.keys() == PROBES.keys()
-    other = {name: row["detail"] for name, row in rows.items() if row["word"] != "works" and name not in NOT_YET}
-    assert other == {}
-    assert {rows[name]["word"] for name in NOT_YET} == {"missing"}
+    assert {name: row["detail"] for name, row in rows.items() if row["word"] != "works"} == {}
 
 
 @pytest.mark.timeout(300)
