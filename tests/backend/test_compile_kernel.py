@@ -15,7 +15,7 @@ from contract.harness import Call
 from torch_openreg._C import CompiledKernel
 
 from .compile_checks import compiled, kernels_of
-from .conftest import GateFunction
+from .conftest import GateFunction, ProgramFunction
 
 pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
@@ -101,15 +101,20 @@ def test_a_full_queue_is_waited_for_without_pythons_lock(scaled: CompiledKernel,
     filling.result()
 
 
-def test_a_kernel_is_loaded_again_after_a_reset(scaled: CompiledKernel, device: str) -> None:
-    kernel = again(scaled)
-    for _ in range(2):
-        x = torch.ones(8, device=device)
-        y = torch.zeros_like(x)
-        kernel(x, y, 8, 3.0)
-        assert y.tolist() == [3.0] * 8
-        del x, y
-        torch.openreg.reset_device(device)
+def test_a_kernel_is_loaded_again_after_a_reset(scaled: CompiledKernel, device: str, program: ProgramFunction) -> None:
+    # In a process of its own: after a reset, streams have other numbers.
+    said = program(f"""
+        from torch_openreg._C import CompiledKernel
+        kernel = CompiledKernel({scaled.path!r}, "scaled", "rwif")
+        for _ in range(2):
+            x = torch.ones(8, device={device!r})
+            y = torch.zeros_like(x)
+            kernel(x, y, 8, 3.0)
+            assert y.tolist() == [3.0] * 8
+            torch.openreg.reset_device({device!r})
+        print("both times")
+    """)
+    assert said == "both times\n"
 
 
 def test_threads_that_launch_a_kernel_first_at_the_same_time_get_the_same_one(scaled: CompiledKernel) -> None:
