@@ -96,8 +96,6 @@ class Workshop:
         env = {"PYTHONPATH": str(site or ""), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "80"}
         env |= {"CCACHE_BASEDIR": str(self.root), "CCACHE_NOHASHDIR": "1"}  # steps share what they have in common
         env |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-        # What torch.compile has compiled serves the next run, and no processes wait for more to compile.
-        env |= {"TORCHINDUCTOR_CACHE_DIR": str(self.root / "build" / "inductor"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
         return os.environ | env
 
     def run(self, command: str | list[str], cwd: Path, site: Path | None = None) -> tuple[int, str]:

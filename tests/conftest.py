@@ -10,6 +10,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+# For torch.compile, here and in the programs that tests run: what one run has compiled, the next one finds; and no
+# processes that compile, which each of pytest's would start for itself, beside those that the processors are busy with.
+os.environ |= {
+    "TORCHINDUCTOR_CACHE_DIR": str(ROOT / "build" / "inductor"),
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -28,13 +28,6 @@ SITE = Path(torch_openreg.__file__).resolve().parents[1]
 os.environ["OPENREG_RUN_OP_IMPORT"] = "backend.own_operators"
 os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(SITE)])
 
-# For torch.compile: what one test run has compiled, the next one finds; and no processes that compile, which each of
-# these processes would start for itself, beside those that the processors are already busy with.
-os.environ |= {
-    "TORCHINDUCTOR_CACHE_DIR": str(TESTS.parent / "build" / "inductor"),
-    "TORCHINDUCTOR_COMPILE_THREADS": "1",
-}
-
 GateFunction = Callable[..., Gate]
 
 # What every program starts with.

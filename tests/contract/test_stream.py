@@ -390,7 +390,7 @@ def test_functions_of_different_streams_do_not_wait_for_each_other(api: OpenReg)
     all_have_begun = threading.Barrier(len(streams), timeout=30)
     passed = []
     for stream in streams:
-        api.host_function(stream, lambda: passed.append(all_have_begun.wait()) and None)
+        api.host_function(stream, lambda: passed.append(all_have_begun.wait()))
     for stream in streams:
         api.synchronize(stream)
     assert sorted(passed) == list(range(len(streams)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,9 +13,6 @@ from sphinx.cmd.build import build_main
 from workers import locked, run_folder
 
 ROOT = Path(__file__).resolve().parents[2]
-# For torch.compile in the programs of pages: what one test run has compiled, the next one finds.
-os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(ROOT / "build" / "inductor")
-os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
 DOCS = ROOT / "docs"
 # Chapters beside the ladder: docs/guide/NAME.md, with its programs in examples/NAME.
 EXTRAS = sorted(path.parent.name for path in ROOT.glob("examples/*/demo.py"))

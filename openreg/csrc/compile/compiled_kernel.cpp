@@ -8,8 +8,6 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace openreg {
@@ -21,12 +19,17 @@ char CompiledArguments::kind() const {
   return kernel_.kinds()[count_];
 }
 
+CompiledArguments::Slot& CompiledArguments::next() {
+  (void)kind(); // there is room for one
+  return slots_[count_++];
+}
+
 void CompiledArguments::addInteger(int64_t value) {
-  slots_[count_++].integer = value;
+  next().integer = value;
 }
 
 void CompiledArguments::addFloat(float value) {
-  slots_[count_++].real = value;
+  next().real = value;
 }
 
 void CompiledArguments::addTensor(const at::Tensor& tensor) {
@@ -48,7 +51,7 @@ void CompiledArguments::addTensor(const at::Tensor& tensor) {
   pointers_[pointerCount_++] = {
       static_cast<uint32_t>(count_ * sizeof(Slot)), static_cast<uint32_t>(access), -before,
       first == nullptr ? 0 : tensor.storage().nbytes()};
-  slots_[count_++].pointer = first;
+  next().pointer = first;
 }
 // LITERALINCLUDE END: ADD ARGUMENTS
 

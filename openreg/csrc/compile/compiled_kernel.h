@@ -32,20 +32,20 @@ class C10_EXPORT CompiledArguments {
   /** @param kernel Whose; it must outlive this object. */
   explicit CompiledArguments(const CompiledKernel& kernel) : kernel_(kernel) {}
 
-  /** @brief The type of the next one, as in CompiledKernel::kinds(). */
+  /** @brief The type of the next one, as in CompiledKernel::kinds(). @throws c10::Error if there is none. */
   char kind() const;
 
-  /** @brief Adds an integer, for a parameter of type int64_t. */
+  /** @brief Adds an integer, for a parameter of type int64_t. @throws c10::Error if it is one argument too many. */
   void addInteger(int64_t value);
 
-  /** @brief Adds a number, for a parameter of type float. */
+  /** @brief Adds a number, for a parameter of type float. @throws c10::Error if it is one argument too many. */
   void addFloat(float value);
 
   /**
    * @brief Adds the address of a tensor's first element.
    *
    * The kernel may reach all of the tensor's storage: how it counts from there is its own affair.
-   * @throws c10::Error if the tensor is not on the device of those before it, or is one tensor too many.
+   * @throws c10::Error if the tensor is not on the device of those before it, or is one argument or tensor too many.
    */
   void addTensor(const at::Tensor& tensor);
 
@@ -57,6 +57,8 @@ class C10_EXPORT CompiledArguments {
     float real;
   };
   static_assert(sizeof(Slot) == 8);
+
+  Slot& next();
 
   const CompiledKernel& kernel_;
   size_t count_ = 0;
@@ -86,7 +88,8 @@ class C10_EXPORT CompiledKernel {
   CompiledKernel(std::string path, std::string name, std::string kinds);
 
   /**
-   * @brief Queues it on the calling thread's current stream of the tensors' device. Does not block, but for loading.
+   * @brief Queues it on the calling thread's current stream of the tensors' device. Blocks while it
+   * is loaded for the first time, and for room in a full queue.
    * @param arguments As many as it has parameters, and one tensor among them.
    * @throws c10::Error if there are fewer.
    * @throws c10::AcceleratorError if the module cannot be loaded or has no such kernel, or if the device has failed.

@@ -47,6 +47,16 @@ onePiece(const std::vector<at::Tensor>& tensors, Operation::Copies& copies) {
   return {host, bytes};
 }
 
+// What both send and get as bytes, by the sizes that they have announced.
+Exchange exchangeBytes(
+    const at::Tensor& from, const at::Tensor& to, const Announcement& announcement, const c10d::AllToAllOptions& opts) {
+  return {announcement, with({from, to}, [opts, announcement](auto& transport, auto& list) {
+            auto sends = announcement.sends;
+            auto expects = announcement.expects;
+            return transport.alltoall_base(list[1], list[0], expects, sends, opts);
+          })};
+}
+
 } // namespace
 
 c10::intrusive_ptr<c10d::Work> ProcessGroup::alltoall_base(
@@ -61,11 +71,7 @@ c10::intrusive_ptr<c10d::Work> ProcessGroup::alltoall_base(
   announcement.expects = splitBytes(output, outputSplitSizes, getSize(), "output");
   const auto from = bytesOf(it->in(input));
   const auto to = bytesOf(it->out(output));
-  return add(it, {announcement, with({from, to}, [opts, announcement](auto& transport, auto& list) {
-                    auto sends = announcement.sends;
-                    auto expects = announcement.expects;
-                    return transport.alltoall_base(list[1], list[0], expects, sends, opts);
-                  })});
+  return add(it, exchangeBytes(from, to, announcement, opts));
 }
 
 // Gloo's own wants tensors of one size; its alltoall_base does not, but wants them in one piece.
@@ -80,11 +86,7 @@ c10::intrusive_ptr<c10d::Work> ProcessGroup::alltoall(
   std::tie(from, announcement.sends) = onePiece(inputs, it->toHost);
   std::tie(to, announcement.expects) = onePiece(outputs, it->toDevice);
   it->outputs.insert(it->outputs.end(), outputs.begin(), outputs.end());
-  return add(it, {announcement, with({from, to}, [opts, announcement](auto& transport, auto& list) {
-                    auto sends = announcement.sends;
-                    auto expects = announcement.expects;
-                    return transport.alltoall_base(list[1], list[0], expects, sends, opts);
-                  })});
+  return add(it, exchangeBytes(from, to, announcement, opts));
 }
 
 } // namespace openreg

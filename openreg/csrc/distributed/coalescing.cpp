@@ -43,6 +43,14 @@ Announcement ProcessGroup::announce(c10d::OpType type, int64_t sends, int64_t ex
   return made;
 }
 
+Announcement
+ProcessGroup::announceReduction(c10d::OpType type, const at::Tensor& result, const c10d::ReduceOp& reduceOp) const {
+  auto made = announce(type, byteCount(result), byteCount(result));
+  made.reduction = static_cast<int64_t>(reduceOp.op_);
+  made.dtype = static_cast<int64_t>(result.scalar_type());
+  return made;
+}
+
 void ProcessGroup::startCoalescing() {
   TORCH_CHECK(!coalescing_, "occl: coalescing has begun already; expected its end first");
   coalescing_ = std::make_shared<Operation>();

@@ -25,12 +25,16 @@ inline void checkCount(const std::vector<std::vector<at::Tensor>>& lists, int si
       lists.empty() ? 0 : lists[0].size(), " tensors; expected ", size, ", one for each rank");
 }
 
-/** @brief Makes sure that a tensor of a list is like the single one. @throws c10::ValueError if not. */
-inline void checkLike(const at::Tensor& tensor, const at::Tensor& one, c10d::OpType type) {
-  TORCH_CHECK_VALUE(
-      tensor.scalar_type() == one.scalar_type() && tensor.numel() == one.numel(), "occl: ", nameOf(type),
-      ": a tensor of the list has ", tensor.numel(), " elements of type ", tensor.scalar_type(), "; expected ",
-      one.numel(), " of type ", one.scalar_type());
+/** @brief Makes sure that there is a tensor for each rank, and each is like `one`. @throws c10::ValueError if not. */
+inline void
+checkLists(const std::vector<std::vector<at::Tensor>>& lists, const at::Tensor& one, int size, c10d::OpType type) {
+  checkCount(lists, size, type);
+  for (const auto& tensor : lists[0]) {
+    TORCH_CHECK_VALUE(
+        tensor.scalar_type() == one.scalar_type() && tensor.numel() == one.numel(), "occl: ", nameOf(type),
+        ": a tensor of the list has ", tensor.numel(), " elements of type ", tensor.scalar_type(), "; expected ",
+        one.numel(), " of type ", one.scalar_type());
+  }
 }
 
 /** @brief Bytes of a tensor's values, as the ranks announce them. */

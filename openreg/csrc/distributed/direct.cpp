@@ -7,11 +7,9 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
 
-#include <unistd.h>
-
 #include <cstdlib>
-#include <cstring>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 

@@ -1,5 +1,6 @@
 // Collectives in which each rank reads the others' device memory.
 #include "distributed/direct_queue.h"
+#include "distributed/reduce_op.h"
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/bitwise_and.h>
@@ -29,15 +30,6 @@ int64_t roomForEach(int ranks, const at::Tensor& values) {
 
 int64_t pieceCount(int64_t count, int64_t room) {
   return std::max(int64_t{1}, (count + room - 1) / room);
-}
-
-at::Tensor factored(const at::Tensor& values, const c10d::ReduceOp& reduceOp) {
-  if (reduceOp != c10d::ReduceOp::PREMUL_SUM) {
-    return values;
-  }
-  const auto factor = c10::static_intrusive_pointer_cast<c10d::PreMulSumSupplement>(reduceOp.supplement_);
-  return factor->tensor_factor.defined() ? at::mul(values, factor->tensor_factor)
-                                         : at::mul(values, factor->double_factor);
 }
 
 // LITERALINCLUDE START: REDUCE BY KERNELS
@@ -82,11 +74,7 @@ reducePart(DirectQueue& queue, int64_t piece, int64_t offset, const at::Tensor& 
     result.copy_(sum); // there are no others
   }
   if (reduceOp == c10d::ReduceOp::AVG) {
-    if (at::isIntegralType(own.scalar_type(), /*includeBool=*/true)) {
-      result.div_(queue.size(), "trunc");
-    } else {
-      result.div_(queue.size());
-    }
+    divideByRanks(result, queue.size());
   }
   return result;
 }

@@ -65,10 +65,7 @@ c10::intrusive_ptr<c10d::Work> ProcessGroup::allgather(
     const c10d::AllgatherOptions& opts) {
   const auto& input = single(inputs, c10d::OpType::ALLGATHER);
   const auto it = operation(c10d::OpType::ALLGATHER, input.device());
-  checkCount(outputs, getSize(), c10d::OpType::ALLGATHER);
-  for (const auto& output : outputs[0]) {
-    checkLike(output, input, c10d::OpType::ALLGATHER);
-  }
+  checkLists(outputs, input, getSize(), c10d::OpType::ALLGATHER);
   const auto announcement = announce(c10d::OpType::ALLGATHER, byteCount(input), byteCount(input));
   if (direct_ != nullptr) {
     it->inputs.push_back(input);
@@ -130,11 +127,8 @@ c10::intrusive_ptr<c10d::Work> ProcessGroup::gather(
 
   std::vector<at::Tensor> to;
   if (root) {
-    checkCount(outputs, getSize(), c10d::OpType::GATHER);
+    checkLists(outputs, input, getSize(), c10d::OpType::GATHER);
     announcement.expects.assign(announcement.expects.size(), byteCount(input));
-    for (const auto& output : outputs[0]) {
-      checkLike(output, input, c10d::OpType::GATHER);
-    }
   }
   if (direct_ != nullptr) {
     it->inputs.push_back(input);
@@ -165,11 +159,8 @@ c10::intrusive_ptr<c10d::Work> ProcessGroup::scatter(
   const bool root = opts.rootRank == getRank();
 
   if (root) {
-    checkCount(inputs, getSize(), c10d::OpType::SCATTER);
+    checkLists(inputs, output, getSize(), c10d::OpType::SCATTER);
     announcement.sends.assign(announcement.sends.size(), byteCount(output));
-    for (const auto& input : inputs[0]) {
-      checkLike(input, output, c10d::OpType::SCATTER);
-    }
   }
   if (direct_ != nullptr) {
     const auto all = root ? inputs[0] : std::vector<at::Tensor>();

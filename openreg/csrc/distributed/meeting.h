@@ -4,8 +4,6 @@
 #include "distributed/announcement.h"
 #include "distributed/shared_page.h"
 
-#include <torch/csrc/distributed/c10d/Store.hpp>
-
 #include <atomic>
 #include <chrono>
 #include <optional>

@@ -107,6 +107,7 @@ class C10_EXPORT ProcessGroup final : public c10d::Backend {
   // What a collective is made of.
   std::shared_ptr<Operation> operation(c10d::OpType type, c10::Device device, int64_t lane = 0);
   Announcement announce(c10d::OpType type, int64_t sends, int64_t expects) const;
+  Announcement announceReduction(c10d::OpType type, const at::Tensor& result, const c10d::ReduceOp& reduceOp) const;
   c10::intrusive_ptr<c10d::Work> add(const std::shared_ptr<Operation>& operation, Exchange exchange);
   c10::intrusive_ptr<c10d::Work> addDirect(
       const std::shared_ptr<Operation>& operation, Announcement announcement, std::function<void(DirectQueue&)> queue);

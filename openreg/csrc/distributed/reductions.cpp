@@ -3,9 +3,9 @@
 #include "distributed/collective.h"
 #include "distributed/direct_queue.h"
 #include "distributed/flat.h"
+#include "distributed/reduce_op.h"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/mul.h>
 
 namespace openreg {
 
@@ -15,20 +15,13 @@ at::Tensor ProcessGroup::reduced(
     Operation& operation, c10d::ReduceOp& reduceOp, const at::Tensor& tensor, const at::Tensor& result) {
   if (reduceOp == c10d::ReduceOp::AVG) {
     reduceOp = c10d::ReduceOp::SUM;
-    operation.onDevice.emplace_back([result, size = getSize()] {
-      if (at::isIntegralType(result.scalar_type(), true)) {
-        result.div_(size, "trunc");
-      } else {
-        result.div_(size);
-      }
-    });
-  } else if (reduceOp == c10d::ReduceOp::PREMUL_SUM) {
-    const auto factor = c10::static_intrusive_pointer_cast<c10d::PreMulSumSupplement>(reduceOp.supplement_);
-    reduceOp = c10d::ReduceOp::SUM;
-    return factor->tensor_factor.defined() ? at::mul(tensor, factor->tensor_factor)
-                                           : at::mul(tensor, factor->double_factor);
+    operation.onDevice.emplace_back([result, size = getSize()] { divideByRanks(result, size); });
   }
-  return tensor;
+  const auto values = factored(tensor, reduceOp);
+  if (reduceOp == c10d::ReduceOp::PREMUL_SUM) {
+    reduceOp = c10d::ReduceOp::SUM;
+  }
+  return values;
 }
 // LITERALINCLUDE END: REDUCE OP
 
@@ -37,9 +30,7 @@ c10::intrusive_ptr<c10d::Work>
 ProcessGroup::allreduce(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& opts) {
   const auto& tensor = single(tensors, c10d::OpType::ALLREDUCE);
   const auto it = operation(c10d::OpType::ALLREDUCE, tensor.device());
-  auto announcement = announce(c10d::OpType::ALLREDUCE, byteCount(tensor), byteCount(tensor));
-  announcement.reduction = static_cast<int64_t>(opts.reduceOp.op_);
-  announcement.dtype = static_cast<int64_t>(tensor.scalar_type());
+  const auto announcement = announceReduction(c10d::OpType::ALLREDUCE, tensor, opts.reduceOp);
 
   it->outputs.push_back(tensor);
   if (direct_ != nullptr) {
@@ -71,9 +62,7 @@ ProcessGroup::allreduce_coalesced(std::vector<at::Tensor>& tensors, const c10d::
 c10::intrusive_ptr<c10d::Work> ProcessGroup::reduce(std::vector<at::Tensor>& tensors, const c10d::ReduceOptions& opts) {
   const auto& tensor = single(tensors, c10d::OpType::REDUCE);
   const auto it = operation(c10d::OpType::REDUCE, tensor.device());
-  auto announcement = announce(c10d::OpType::REDUCE, byteCount(tensor), byteCount(tensor));
-  announcement.reduction = static_cast<int64_t>(opts.reduceOp.op_);
-  announcement.dtype = static_cast<int64_t>(tensor.scalar_type());
+  auto announcement = announceReduction(c10d::OpType::REDUCE, tensor, opts.reduceOp);
   announcement.root = opts.rootRank;
 
   it->outputs.push_back(tensor);
@@ -107,9 +96,7 @@ ProcessGroup::_reduce_scatter_base(at::Tensor& output, at::Tensor& input, const 
       "occl: reduce_scatter_tensor: argument 'input' has ", input.numel(), " elements of type ", input.scalar_type(),
       "; expected ", output.numel() * getSize(), " of type ", output.scalar_type());
   const auto it = operation(c10d::OpType::_REDUCE_SCATTER_BASE, input.device());
-  auto announcement = announce(c10d::OpType::_REDUCE_SCATTER_BASE, byteCount(output), byteCount(output));
-  announcement.reduction = static_cast<int64_t>(opts.reduceOp.op_);
-  announcement.dtype = static_cast<int64_t>(input.scalar_type());
+  const auto announcement = announceReduction(c10d::OpType::_REDUCE_SCATTER_BASE, output, opts.reduceOp);
 
   it->outputs.push_back(output);
   if (direct_ != nullptr) {
