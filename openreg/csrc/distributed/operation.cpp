@@ -24,8 +24,4 @@ at::Tensor bytesOf(const at::Tensor& host) {
   return host.view({-1}).view(at::kByte);
 }
 
-at::Tensor byteRows(const at::Tensor& host) {
-  return host.view({host.size(0), c10::multiply_integers(host.sizes().slice(1))}).view(at::kByte);
-}
-
 } // namespace openreg

@@ -81,7 +81,4 @@ at::Tensor pinned(at::IntArrayRef sizes, at::ScalarType dtype);
 /** @brief A view of `host` as bytes, for exchanges that only move: they serve every dtype. */
 at::Tensor bytesOf(const at::Tensor& host);
 
-/** @brief Likewise, one row for each element of the first dimension. */
-at::Tensor byteRows(const at::Tensor& host);
-
 } // namespace openreg
