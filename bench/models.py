@@ -68,7 +68,9 @@ class Transformer(nn.Module):
         return self.head(self.norm(self.blocks(self.symbols(x) + self.places(places)))).transpose(1, 2)
 
 
-def trainer(model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor, device: str, recipe: str) -> Step:
+def trainer(
+    model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor, device: str, recipe: str, *, compiled: bool = False
+) -> Step:
     """Returns a function that trains a copy of a model on a device for one step, and returns the loss, not waiting.
 
     Args:
@@ -77,6 +79,7 @@ def trainer(model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor, device
         labels: What the model is to say.
         device: Where to train.
         recipe: ``"sgd"``, or ``"adamw"`` with clipped gradients and a learning rate on a schedule.
+        compiled: Whether the forward and backward pass go through `torch.compile`.
     """
     model, inputs, labels = copy.deepcopy(model).to(device), inputs.to(device), labels.to(device)
     parameters = list(model.parameters())
@@ -87,8 +90,13 @@ def trainer(model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor, device
         optimizer = torch.optim.AdamW(parameters, lr=3e-3, weight_decay=0.01)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=100)
 
+    def loss_of(inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(model(inputs), labels)
+
+    forward = torch.compile(loss_of) if compiled else loss_of
+
     def step() -> torch.Tensor:
-        loss = nn.functional.cross_entropy(model(inputs), labels)
+        loss = forward(inputs, labels)
         optimizer.zero_grad()
         loss.backward()
         if schedule:
@@ -101,25 +109,26 @@ def trainer(model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor, device
     return step
 
 
-def mlp(device: str) -> Step:
+def mlp(device: str, *, compiled: bool = False) -> Step:
     """A step of an MLP: batch 128, 64-256-256-10, SGD."""
     generator = torch.Generator().manual_seed(0)
     torch.manual_seed(0)
     inputs, labels = torch.randn(128, 64, generator=generator), torch.randint(10, (128,), generator=generator)
-    return trainer(MLP(), inputs, labels, device, "sgd")
+    return trainer(MLP(), inputs, labels, device, "sgd", compiled=compiled)
 
 
-def cnn(device: str) -> Step:
+def cnn(device: str, *, compiled: bool = False) -> Step:
     """A step of a CNN: batch 64 of 16 × 16 pixels, SGD."""
     generator = torch.Generator().manual_seed(0)
     torch.manual_seed(0)
     inputs, labels = torch.randn(64, 1, 16, 16, generator=generator), torch.randint(10, (64,), generator=generator)
-    return trainer(CNN(), inputs, labels, device, "sgd")
+    return trainer(CNN(), inputs, labels, device, "sgd", compiled=compiled)
 
 
-def transformer(device: str) -> Step:
+def transformer(device: str, *, compiled: bool = False) -> Step:
     """A step of a transformer: batch 16 of 32 symbols, two layers of width 64, AdamW, clipping, a schedule."""
     generator = torch.Generator().manual_seed(0)
     torch.manual_seed(0)
     symbols = torch.randint(64, (16, 33), generator=generator)
-    return trainer(Transformer(), symbols[:, :-1], symbols[:, 1:].contiguous(), device, "adamw")
+    inputs, labels = symbols[:, :-1], symbols[:, 1:].contiguous()
+    return trainer(Transformer(), inputs, labels, device, "adamw", compiled=compiled)

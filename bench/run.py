@@ -89,6 +89,7 @@ def main() -> None:
     figures += measure("graphs", *graphs)
     figures += measure("graphs, process", "env", "OPENREG_DRIVER=process", *graphs)
     figures += measure("compiled", sys.executable, ROOT / "bench" / "compile_bench.py")
+    figures += measure("collectives", sys.executable, ROOT / "bench" / "distributed_bench.py")
     figures += measure("own operators", sys.executable, ROOT / "bench" / "custom_ops_bench.py")
     figures += measure("mixed precision", sys.executable, ROOT / "bench" / "amp_bench.py")
     figures += measure("stream", sys.executable, ROOT / "bench" / "stream_bench.py")
