@@ -161,6 +161,29 @@ def test_a_second_shape_makes_a_dimension_dynamic() -> None:
     assert counter.frame_count == 2
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_is_chosen_for_lengths_that_are_dynamic(masked: bool) -> None:
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *mask: torch.Tensor) -> torch.Tensor:
+        choice = {"attn_mask": mask[0]} if masked else {"is_causal": True}
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, **choice)
+
+    counter = CompileCounterWithBackend("inductor")
+    run = compiled(attend, backend=counter, dynamic=True, fullgraph=True)
+    for batch, length in ((2, 5), (3, 64), (4, 33)):
+        rows = [numbers(batch, 4, length, 16) for _ in range(3)]
+        mask = [numbers(length, length)] if masked else []
+        ours = [it.to("openreg").requires_grad_() for it in rows]
+        theirs = [it.requires_grad_() for it in rows]
+        with torch.openreg.no_fallback():
+            got = run(*ours, *on("openreg", mask))
+            got.sum().backward()
+        expected = attend(*theirs, *mask)
+        expected.sum().backward()
+        close(got, expected, 1e-5)
+        close([it.grad for it in ours], [it.grad for it in theirs], 1e-5)
+    assert counter.frame_count == 1
+
+
 def test_sizes_that_depend_on_data_are_known_when_they_are_asked_for() -> None:
     def choose(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return x[x > 0] * 2, x * x.sum().item(), x.nonzero() + 1

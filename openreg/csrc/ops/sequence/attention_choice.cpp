@@ -16,12 +16,12 @@ namespace {
 
 /// Whether a mask is what the kernel reads: one number for each pair of query and key, with broadcasting.
 bool fitsMask(const at::Tensor& mask, const at::Tensor& query, const at::Tensor& key) {
-  const std::array<int64_t, 4> pairs = {query.size(0), query.size(1), query.size(2), key.size(2)};
+  const std::array<c10::SymInt, 4> pairs = {query.sym_size(0), query.sym_size(1), query.sym_size(2), key.sym_size(2)};
   if (mask.dim() > 4 || mask.requires_grad() || (mask.scalar_type() != at::kBool && mask.dtype() != query.dtype())) {
     return false;
   }
   for (int64_t i = 1; i <= mask.dim(); ++i) {
-    if (mask.size(-i) != 1 && mask.size(-i) != pairs[4 - static_cast<size_t>(i)]) {
+    if (mask.sym_size(-i) != 1 && mask.sym_size(-i) != pairs[4 - static_cast<size_t>(i)]) {
       return false;
     }
   }
@@ -31,6 +31,7 @@ bool fitsMask(const at::Tensor& mask, const at::Tensor& query, const at::Tensor&
 } // namespace
 
 // LITERALINCLUDE START: ATTENTION CHOICE
+// A compiler asks, too, with tensors whose sizes are symbols (chapter 17): sym_size() serves these and numbers.
 bool fitsAttention(
     const at::Tensor& query,
     const at::Tensor& key,
@@ -40,14 +41,15 @@ bool fitsAttention(
     bool causal,
     bool sharesKeys) {
   for (const auto* tensor : {&query, &key, &value}) {
-    if (tensor->dim() != 4 || tensor->numel() == 0 || tensor->layout() != at::kStrided ||
-        tensor->device() != query.device() || tensor->dtype() != query.dtype() || tensor->size(0) != query.size(0)) {
+    if (tensor->dim() != 4 || tensor->sym_numel() == 0 || tensor->layout() != at::kStrided ||
+        tensor->device() != query.device() || tensor->dtype() != query.dtype() ||
+        tensor->sym_size(0) != query.sym_size(0)) {
       return false;
     }
   }
-  const auto heads = query.size(1), keyHeads = key.size(1);
-  return value.size(1) == keyHeads && (heads == keyHeads || (sharesKeys && heads % keyHeads == 0)) &&
-         query.size(3) == key.size(3) && value.size(2) == key.size(2) && dropout >= 0 && dropout < 1 &&
+  const auto heads = query.sym_size(1), keyHeads = key.sym_size(1);
+  return value.sym_size(1) == keyHeads && (heads == keyHeads || (sharesKeys && heads % keyHeads == 0)) &&
+         query.sym_size(3) == key.sym_size(3) && value.sym_size(2) == key.sym_size(2) && dropout >= 0 && dropout < 1 &&
          (!mask.has_value() || (!causal && fitsMask(*mask, query, key))) && at::isFloatingType(query.scalar_type()) &&
          kernelFamily<"attention">.find(query.scalar_type(), query.device().index()) != nullptr &&
          kernelFamily<"attention_backward">.find(query.scalar_type(), query.device().index()) != nullptr;
