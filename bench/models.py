@@ -93,7 +93,8 @@ def trainer(
     def loss_of(inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return nn.functional.cross_entropy(model(inputs), labels)
 
-    forward = torch.compile(loss_of) if compiled else loss_of
+    # Dynamo keeps shapes by code: what it has seen of one network would make those of the next one dynamic.
+    forward = torch.compile(loss_of, dynamic=False) if compiled else loss_of
 
     def step() -> torch.Tensor:
         loss = forward(inputs, labels)

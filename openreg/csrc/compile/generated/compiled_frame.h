@@ -7,6 +7,7 @@
 
 #include <torch/csrc/inductor/cpp_prefix.h>
 
+#include "compiled_mask.h"
 #include "compiled_random.h"
 
 // LITERALINCLUDE START: COMPILED ERRORS
