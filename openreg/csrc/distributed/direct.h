@@ -24,7 +24,7 @@ namespace openreg {
  */
 class Direct {
  public:
-  static constexpr int64_t kPart = int64_t{4} << 20; ///< Bytes of a part: they stay in the processor's caches.
+  static constexpr int64_t kPart = int64_t{1} << 20; ///< Bytes of a part: they stay in the processor's caches.
   static constexpr int64_t kParts = 3;
 
   /**
