@@ -177,9 +177,7 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
         "@DRIVER@": "sim" if sim else "openreg",
         '["what-it-runs-with"]': json.dumps([it for it in ours if not it.startswith("torch==")] if sim else []),
         "@RUNNER@": "ubuntu-24.04" if sim else "self-hosted",
-        '"@ENTRIES@"': ",\n    ".join(
-            f'"{entry}"' for level in levels_of(int(number)) for entry in skeleton.entries_of(level)
-        ),
+        '"@ENTRIES@"': ",\n    ".join(f'"{entry}"' for entry in skeleton.entries_of(levels_of(int(number)))),
         '"@GROUPS@"': ",\n    ".join(f'"test_{group}"' for group in GROUPS),
     }
     for file in sorted(TEMPLATE.rglob("*")):

@@ -90,9 +90,13 @@ def entries(include: Path, names: list[str]) -> list[Entry]:
 BESIDES = {"streams and events": "StreamGetPriority StreamGetDevice LaunchHostFunc"}
 
 
-def entries_of(level: Level) -> list[str]:
-    """The entries that a skeleton of a level has, without "or"."""
-    return [*level.entries.split(), *BESIDES.get(level.name, "").split()]
+def entries_of(levels: list[Level]) -> dict[str, str]:
+    """The entries that a skeleton of these levels has, without "or", and the first level that has each."""
+    found: dict[str, str] = {}
+    for level in levels:
+        for entry in [*level.entries.split(), *BESIDES.get(level.name, "").split()]:
+            found.setdefault(entry, level.name)
+    return found
 
 
 # Where the functions of a level stand. A later step adds a file, and leaves what has been written alone.
@@ -205,9 +209,10 @@ def driver(include: Path, levels: list[Level], *, shared: bool = False) -> dict[
         levels: What the driver is to have.
         shared: Whether it is a library of its own, and not compiled in.
     """
+    level_of = entries_of(levels)
     by_file: dict[str, list[Entry]] = {}
-    for level in levels:
-        by_file.setdefault(FILES[level.name], []).extend(entries(include, entries_of(level)))
-    found = [entry for some in by_file.values() for entry in some]
+    found = entries(include, list(level_of))
+    for entry in found:
+        by_file.setdefault(FILES[level_of[entry.name]], []).append(entry)
     sources = {name: source(name, some) for name, some in by_file.items()}
     return sources | {"entries.h": declarations(found), "table.cpp": table(found, shared=shared)}

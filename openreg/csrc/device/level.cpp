@@ -28,7 +28,8 @@ constexpr Level kLevels[] = {
     {"graphs", "16",
      "StreamBeginCapture StreamEndCapture StreamGetCaptureInfo ThreadExchangeStreamCaptureMode GraphInstantiate "
      "GraphLaunch GraphDestroy GraphExecDestroy GraphDebugDotPrint"},
-    {"kernels, one by one", "05-16", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"},
+    {"collectives", "18", "LaunchHostFunc"},
+    {"kernels, one by one", "05-18", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"},
 };
 
 bool hasWord(std::string_view text, std::string_view word) {

@@ -337,8 +337,8 @@ OPENREG_EXPORT orError_t orStreamWaitEvent(orStream_t stream, orEvent_t event, u
 /**
  * @brief Queues a function of the host behind the work of the stream; what is submitted later waits for its return.
  *
- * The function must not call this library, nor throw. It is not called if the device fails before its turn. Does not
- * block.
+ * The function must not call this library, nor throw. It may block for long: functions of different streams don't wait
+ * for each other, however many there are. It is not called if the device fails before its turn. Does not block.
  * @return ::orErrorInvalidHandle, ::orErrorInvalidValue (null function), ::orErrorMemoryAllocation ("the host cannot
  * start a thread: " and why), ::orErrorForked, or the device's sticky error.
  */

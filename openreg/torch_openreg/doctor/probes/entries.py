@@ -20,13 +20,15 @@ LEVELS = [
         "StreamBeginCapture StreamEndCapture StreamGetCaptureInfo ThreadExchangeStreamCaptureMode GraphInstantiate "
         "GraphLaunch GraphDestroy GraphExecDestroy GraphDebugDotPrint",
     ),
-    ("05-16", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"),  # without them the CPU computes
+    ("18", "LaunchHostFunc"),
+    ("05-18", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"),  # without them the CPU computes
 ]
 LEVELS = [(steps, names.split()) for steps, names in LEVELS]
 NOT_IMPLEMENTED = 9  # orErrorNotImplemented
 # What the library says of an entry that isn't there, and the beginning of a driver of one that is to be written.
 LACKS = re.compile(r"\b(?:not implemented|TODO): (?:or)?(\w+)")
 BYTES = 4096  # more than any struct of the contract has
+DOES_NOTHING = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)  # for a driver that has no objection
 
 
 def missing_entries(library: ctypes.CDLL) -> tuple[list[str], int]:
@@ -56,6 +58,7 @@ def missing_entries(library: ctypes.CDLL) -> tuple[list[str], int]:
         "DeviceGetStreamPriorityRange": [out, other, zero],
         "StreamCreateWithPriority": [out, zero, zero],
         "StreamWaitEvent": [no, no, zero],
+        "LaunchHostFunc": [no, DOES_NOTHING, no],
         "EventCreateWithFlags": [out, zero],
         "EventRecord": [no, no],
         "EventElapsedTime": [out, no, no],
