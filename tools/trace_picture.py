@@ -1,12 +1,14 @@
-"""Makes docs/_static/slow_loop.svg and mended_loop.svg: traces of examples/slow_loop.py as pictures.
+"""Makes pictures in docs/_static of traces: those of examples/slow_loop.py and examples/transformer/train.py.
 
     python tools/trace_picture.py                                   (make traces)
 
-Each picture has a row for the host, with its operators and the times in which it waits, and one for each kind of work
-of the device. Both have one scale, so that they can be compared.
+Each picture of the loop has a row for the host, with its operators and the times in which it waits, and one for each
+kind of work of the device. Both have one scale, so that they can be compared. The picture of the transformer has a row
+for each stream of the device, and the last step that was recorded.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -20,9 +22,12 @@ from torch_openreg.openreg.explanation import WAITS
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "docs" / "_static"
 EXAMPLE = ROOT / "examples" / "slow_loop.py"
+RANKS = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
+RANKS += [str(ROOT / "examples" / "transformer" / "train.py")]
 PICTURES = {"slow_loop.svg": [], "mended_loop.svg": ["--mended"]}
 # The rows from top to bottom. The class tints, and the guide's legend says what a tint means.
 ROWS = {"host": "python", "copies": "driver", "kernels": "device"}
+STREAMS = {"compute": "device", "reduce": "driver"}
 LEFT, WIDTH, ROW, BOX = 72, 640, 44, 30
 Event = dict[str, Any]
 
@@ -65,10 +70,29 @@ def spans_of(events: list[Event]) -> list[Span]:
     return found
 
 
-def picture(spans: list[Span], longest: float) -> str:
+def streams_of(events: list[Event]) -> list[Span]:
+    """Returns what the device did in the last training step of a rank: its own work, and that of the collectives."""
+    whole = [event for event in events if event.get("ph") == "X"]
+    marks = [event for event in whole if event["cat"] == "gpu_user_annotation"]
+    forward = max((it for it in marks if it["name"].endswith(".forward")), key=lambda it: it["ts"])
+    begin = forward["ts"]
+    end = max(it["ts"] + it["dur"] for it in marks if it["name"].startswith("Optimizer.step"))
+    return [
+        Span(
+            "compute" if event["tid"] == forward["tid"] else "reduce",
+            event["name"],
+            event["ts"] - begin,
+            event["ts"] + event["dur"] - begin,
+        )
+        for event in whole
+        if event["cat"] in ("kernel", "gpu_memcpy") and begin <= event["ts"] < end
+    ]
+
+
+def picture(spans: list[Span], longest: float, rows: dict[str, str] = ROWS) -> str:
     """Returns the SVG; `longest` microseconds fill its width."""
     scale, parts = WIDTH / longest, []
-    for row, (lane, tint) in enumerate(ROWS.items()):
+    for row, (lane, tint) in enumerate(rows.items()):
         top = 8 + row * ROW
         middle, base = top + BOX // 2, top + BOX // 2 + 4
         parts.append(f'<text x="{LEFT - 12}" y="{base}" text-anchor="end">{lane}</text>')
@@ -80,7 +104,7 @@ def picture(spans: list[Span], longest: float) -> str:
             if it.waits and width > 8 * len(it.name) + 4:
                 box += f'<text x="{x + width / 2:.1f}" y="{base}" text-anchor="middle">{escape(it.name)}</text>'
             parts.append(f'<g class="{"hot" if it.waits else tint}">{box}</g>')
-    axis = 8 + len(ROWS) * ROW
+    axis = 8 + len(rows) * ROW
     parts.append(f'<path d="M{LEFT} {axis}H{LEFT + WIDTH}" stroke="black"/>')
     parts.append(f'<text x="{LEFT - 12}" y="{axis + 19}" text-anchor="end" font-size="11">ms</text>')
     for tick in range(0, int(longest / 1000) + 1, 2):
@@ -92,17 +116,23 @@ def picture(spans: list[Span], longest: float) -> str:
 
 
 def main() -> None:
-    """Records both loops and draws them."""
+    """Records what is to be seen, and draws it."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, options in PICTURES.items():
             trace = Path(folder) / f"{name}.json"
             subprocess.run([sys.executable, EXAMPLE, *options, "--trace", trace], check=True, stdout=subprocess.DEVNULL)
             found[name] = spans_of(json.loads(trace.read_text())["traceEvents"])
+        trace = Path(folder) / "transformer.json"
+        alone = {**os.environ, "OMP_NUM_THREADS": "1"}
+        subprocess.run([*RANKS, trace], check=True, env=alone, stdout=subprocess.DEVNULL)
+        streams = streams_of(json.loads(trace.read_text())["traceEvents"])
     longest = max(it.end for spans in found.values() for it in spans)
     for name, spans in found.items():
         (STATIC / name).write_text(picture(spans, longest))
         print(f"traces: docs/_static/{name}")
+    (STATIC / "overlap.svg").write_text(picture(streams, max(it.end for it in streams), STREAMS))
+    print("traces: docs/_static/overlap.svg")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pictures of traces: tools/trace_picture.py, and the two that chapter 15 shows."""
+"""Pictures of traces: tools/trace_picture.py, the two that chapter 15 shows, and that of chapter 18."""
 
 from __future__ import annotations
 
@@ -60,3 +60,31 @@ def test_the_slow_loop_waits_in_its_picture_and_the_mended_one_does_not(tool: An
         boxes = re.findall(r'<g class="\w+"><rect x="([\d.]+)" y="\d+" width="([\d.]+)"', svg)
         ends.append(max(float(x) + float(width) for x, width in boxes))
     assert ends[0] == pytest.approx(tool.LEFT + tool.WIDTH, abs=0.2) and ends[1] < ends[0]
+
+
+RANK = [
+    event("gpu_user_annotation", "DistributedDataParallel.forward", 100, 50) | {"tid": 0},
+    event("gpu_user_annotation", "Optimizer.step#AdamW.step", 300, 50) | {"tid": 0},
+    event("gpu_user_annotation", "DistributedDataParallel.forward", 1000, 50) | {"tid": 0},
+    event("gpu_user_annotation", "Optimizer.step#AdamW.step", 1300, 50) | {"tid": 0},
+    event("kernel", "add.float", 200, 10) | {"tid": 0},
+    event("kernel", "gemm.float", 1010, 100) | {"tid": 0},
+    event("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 1050, 10) | {"tid": 33},
+    event("cuda_sync", "wait", 1060, 100) | {"tid": 33},
+    event("kernel", "add.float", 1400, 10) | {"tid": 0},
+]
+
+
+def test_the_last_step_of_a_rank_has_a_row_for_each_stream(tool: Any) -> None:
+    assert tool.streams_of(RANK) == [
+        ("compute", "gemm.float", 10, 110, False),
+        ("reduce", "Memcpy DtoD (Device -> Device)", 50, 60, False),
+    ]
+
+
+def test_gradients_are_reduced_beside_backward_in_the_picture(tool: Any) -> None:
+    svg = (tool.STATIC / "overlap.svg").read_text()
+    compute, reduce = (
+        [float(x) for x in re.findall(rf'<g class="{tint}"><rect x="([\d.]+)"', svg)] for tint in tool.STREAMS.values()
+    )
+    assert sum(min(reduce) < x for x in compute) > 20  # of backward; an optimizer's step is a dozen
