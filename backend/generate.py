@@ -36,7 +36,8 @@ from levels import GROUPS, LEVELS, Level  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#include [<"]([^>"]+)[>"]', re.MULTILINE)
 DRIVER = "openreg/driver"
-SIMULATED = (f"{DRIVER}/common/", f"{DRIVER}/sim/", f"{DRIVER}/process/", f"{DRIVER}/fake/", "openreg/kernels/")
+OURS = ("common", "sim", "process", "fake", "cuda")
+SIMULATED = (*(f"{DRIVER}/{name}/" for name in OURS), "openreg/kernels/")
 SIMULATOR = (f"{DRIVER}/api/control.cpp", f"{DRIVER}/include/openreg_sim.h")
 Tree = dict[str, str]
 SETTINGS = "generated.toml"
@@ -149,11 +150,12 @@ def with_own_driver(tree: Tree, step: int, *, sim: bool) -> Tree:
     built_in, header = f"{DRIVER}/api/built_in.cpp", f"{DRIVER}/api/built_in.h"
     mine = "extern const BuiltIn openregDriver; ///< The device's own."
     declared = tree[header] if sim else re.sub(r"^extern const BuiltIn .*\n", "", tree[header], flags=re.MULTILINE)
-    drivers = "&simDriver, &openregDriver, &processDriver, &fakeDriver" if sim else "&openregDriver"
+    ours = "&simDriver, &processDriver, &fakeDriver, &cudaDriver"
+    drivers = ours.replace("&simDriver", "&simDriver, &openregDriver") if sim else "&openregDriver"
     files = skeleton.driver(ROOT / DRIVER / "include", levels_of(step))
     return tree | {
         header: declared.replace("\n} // namespace", f"\n{mine}\n\n}} // namespace").replace("\n\n\n", "\n\n"),
-        built_in: tree[built_in].replace("&simDriver, &processDriver, &fakeDriver", drivers),
+        built_in: tree[built_in].replace(ours, drivers),
         **{f"{DRIVER}/openreg/{file}": text for file, text in files.items()},
     }
 

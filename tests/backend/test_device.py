@@ -467,8 +467,8 @@ def test_without_a_driver_the_package_imports_and_the_error_names_it(program: Pr
     for error in errors:
         assert error.startswith("17 openreg: ") and error.endswith("[orErrorDriver]")
         assert (
-            "OPENREG_DRIVER is 'nonesuch'; expected 'sim', 'process', 'fake' or the path (with a slash in it) of a "
-            "shared library that exports orGetDriver"
+            "OPENREG_DRIVER is 'nonesuch'; expected 'sim', 'process', 'fake', 'cuda' or the path (with a slash in it) "
+            "of a shared library that exports orGetDriver"
         ) in error
 
 

@@ -14,7 +14,10 @@ LOST = "orErrorDeviceLost"
 PYTHON = f"executor=python,python={sys.executable}"
 
 # A driver under test that is another one with other settings.
-VARIANTS = {"process-python": {"OPENREG_DRIVER": "process", "OPENREG_PROCESS": PYTHON}}
+VARIANTS = {
+    "process-python": {"OPENREG_DRIVER": "process", "OPENREG_PROCESS": PYTHON},
+    "cuda": {"OPENREG_DRIVER": "cuda", "OPENREG_CUDA": "devices=2"},  # on one GPU, too
+}
 
 
 def driver_environment(driver: str) -> dict[str, str]:

@@ -318,8 +318,8 @@ def refusal(run_child: Any, driver: str) -> str:
 def test_a_path_needs_a_slash(run_child: Any) -> None:
     said = refusal(run_child, "libtoy.so")
     assert (
-        "OPENREG_DRIVER is 'libtoy.so'; expected 'sim', 'process', 'fake' or the path (with a slash in it) of a shared "
-        "library that exports orGetDriver"
+        "OPENREG_DRIVER is 'libtoy.so'; expected 'sim', 'process', 'fake', 'cuda' or the path (with a slash in it) of "
+        "a shared library that exports orGetDriver"
     ) in said
 
 

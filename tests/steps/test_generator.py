@@ -141,7 +141,10 @@ def test_a_project_says_what_it_needs_and_where_it_is_tested() -> None:
 
 def test_with_the_simulator_it_serves_by_default() -> None:
     tree = generate.project("acme", "04", sim=True)
-    assert "kAll{&simDriver, &acmeDriver, &processDriver, &fakeDriver};" in tree["acme/driver/api/built_in.cpp"]
+    assert (
+        "kAll{&simDriver, &acmeDriver, &processDriver, &fakeDriver, &cudaDriver};"
+        in tree["acme/driver/api/built_in.cpp"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@
 namespace openreg::api {
 
 std::span<const BuiltIn* const> builtIns() {
-  static constexpr std::array kAll{&simDriver, &processDriver, &fakeDriver};
+  static constexpr std::array kAll{&simDriver, &processDriver, &fakeDriver, &cudaDriver};
   return kAll;
 }
 

@@ -19,6 +19,7 @@ std::span<const BuiltIn* const> builtIns();
 
 extern const BuiltIn simDriver;     ///< The simulator.
 extern const BuiltIn processDriver; ///< The same in processes of their own.
+extern const BuiltIn cudaDriver;    ///< NVIDIA's GPUs, by their driver library.
 extern const BuiltIn fakeDriver;    ///< A name, and not one entry: the to-do list of a port, and where one starts.
 
 } // namespace openreg::api

@@ -107,6 +107,10 @@ orError_t loadDriver(const char* entry) {
     if (const orError_t error = loaded->table.GetDeviceCount(&loaded->count); error != orSuccess) {
       return reportDriver(entry, error);
     }
+    if (loaded->count == 0 && thread.describedError == orErrorInvalidDevice) {
+      loaded->whyNone = std::string("; ") + thread.description;
+      thread.describedError = orSuccess;
+    }
   }
   watchForks();
   // Never deleted: threads may be in a call while the process ends.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 #include "control.h"
 #include "openreg_driver.h"
@@ -10,8 +11,9 @@ namespace openreg::api {
 
 /// A loaded driver.
 struct Driver {
-  OrDriver table{}; ///< A copy, with null for every entry that the driver's own (shorter) table does not have.
-  int count = 0;    ///< Number of devices; 0 if the driver cannot tell.
+  OrDriver table{};    ///< A copy, with null for every entry that the driver's own (shorter) table does not have.
+  int count = 0;       ///< Number of devices; 0 if the driver cannot tell.
+  std::string whyNone; ///< What the driver says of that, if there is none.
   const Controls* controls = nullptr; ///< Null where nothing is simulated.
   bool launchBlocking = false;        ///< OPENREG_LAUNCH_BLOCKING=1: asynchronous calls wait for their work.
 };

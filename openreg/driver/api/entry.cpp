@@ -73,7 +73,8 @@ Entry& Entry::device(int index, const char* argument) {
   }
   return require(
       index >= 0 && index < driver().count, orErrorInvalidDevice,
-      "argument '%s' is %d; expected a device index in [0, %d)", argument, index, driver().count);
+      "argument '%s' is %d; expected a device index in [0, %d)%s", argument, index, driver().count,
+      driver().whyNone.c_str());
 }
 
 Entry& Entry::currentDevice() {
@@ -82,8 +83,8 @@ Entry& Entry::currentDevice() {
   }
   if (status_ == orSuccess && thread.device >= driver().count) [[unlikely]] {
     status_ = report(
-        name_, orErrorInvalidDevice, "the current device is %d, but there are %d devices", thread.device,
-        driver().count);
+        name_, orErrorInvalidDevice, "the current device is %d, but there are %d devices%s", thread.device,
+        driver().count, driver().whyNone.c_str());
   }
   return *this;
 }

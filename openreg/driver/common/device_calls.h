@@ -18,12 +18,17 @@ struct DeviceCalls {
 
   static void getDeviceProperties(orDeviceProp* properties, int index) {
     *properties = {};
-    std::snprintf(properties->name, sizeof(properties->name), "OpenReg Simulator");
-    properties->totalGlobalMem = Given::device(index).memory.total();
-    properties->major = 1;
-    properties->minor = 0;
-    properties->multiProcessorCount = coreCount();
-    properties->memoryAlignment = kMemoryAlignment;
+    auto& it = Given::device(index);
+    if constexpr (requires { it.describe(*properties); }) {
+      it.describe(*properties);
+    } else {
+      std::snprintf(properties->name, sizeof(properties->name), "OpenReg Simulator");
+      properties->totalGlobalMem = it.memory.total();
+      properties->major = 1;
+      properties->minor = 0;
+      properties->multiProcessorCount = coreCount();
+      properties->memoryAlignment = kMemoryAlignment;
+    }
   }
 
   static orError_t deviceSynchronize(int index) {
@@ -39,9 +44,15 @@ struct DeviceCalls {
     Given::device(index).reset();
   }
 
-  static void deviceCanAccessPeer(int* canAccess, int index, int peer) { *canAccess = index != peer ? 1 : 0; }
+  static void deviceCanAccessPeer(int* canAccess, int index, int peer) {
+    *canAccess = index != peer && reaches(Given::device(index), Given::device(peer)) ? 1 : 0;
+  }
 
   static orError_t deviceEnablePeerAccess(int index, int peer) {
+    if (!reaches(Given::device(index), Given::device(peer))) {
+      return orDriverError(
+          orErrorPeerAccessUnsupported, "argument 'peer' is %d, whose memory device %d can't reach", peer, index);
+    }
     if (!Given::device(index).enablePeer(Given::device(peer))) {
       return orDriverError(
           orErrorPeerAccessAlreadyEnabled, "argument 'peer' is %d, to which device %d has access already", peer, index);
@@ -61,6 +72,15 @@ struct DeviceCalls {
     return orDriverError(
         orErrorPeerAccessNotEnabled, "argument 'peer' is %d; expected a device to which device %d has access", peer,
         index);
+  }
+
+ private:
+  /// Whether the hardware connects the two, where that is a question.
+  static bool reaches(auto& device, auto& peer) {
+    if constexpr (requires { device.reaches(peer); }) {
+      return device.reaches(peer);
+    }
+    return true;
   }
 };
 

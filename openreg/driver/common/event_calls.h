@@ -90,6 +90,10 @@ struct EventCalls {
     if (!from.complete || !to.complete) {
       return orErrorNotReady;
     }
+    if constexpr (requires { last.millisecondsSince(first); }) {
+      *milliseconds = last.millisecondsSince(first); // The hardware's clock tells distances alone.
+      return orSuccess;
+    }
     first.readTime(from);
     last.readTime(to);
     *milliseconds = static_cast<float>(static_cast<double>(to.ns - from.ns) / 1e6);

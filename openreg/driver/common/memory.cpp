@@ -22,6 +22,13 @@ size_t rounded(size_t size) {
 Memory::Memory(int device, size_t bytes, bool poison)
     : device_(device), total_(rounded(bytes)), poison_(poison), arena_(total_), foreign_(total_) {}
 
+void Memory::resize(size_t bytes) {
+  const std::unique_lock lock(mutex_);
+  total_ = rounded(bytes);
+  arena_ = Arena(total_);
+  foreign_ = Arena(total_);
+}
+
 size_t Memory::free() const {
   const std::shared_lock lock(mutex_);
   return total_ - used_;

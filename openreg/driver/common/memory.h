@@ -52,6 +52,9 @@ class Memory {
   Memory(int device, size_t bytes, bool poison);
 
   size_t total() const { return total_; }
+
+  /// For a driver that learns its device's size at the first use: before anybody else may look.
+  void resize(size_t bytes);
   size_t free() const;
 
   /// How many addresses there are from base() on.
@@ -151,7 +154,7 @@ class Memory {
   void giveBack(size_t offset, size_t bytes, const Arena::Piece& free);
 
   const int device_;
-  const size_t total_;
+  size_t total_;
   const bool poison_;
   std::atomic<uint64_t> generation_{0};
   std::atomic<ptrdiff_t> distance_{0};      ///< From an address to its view.

@@ -50,6 +50,13 @@ std::shared_ptr<Space> Space::viewOf(char* base, size_t bytes, int file) {
   return space->view_ ? space : nullptr;
 }
 
+std::shared_ptr<Space> Space::given(char* base, size_t bytes) {
+  auto space = std::make_shared<Space>();
+  space->base_ = base;
+  space->size_ = bytes;
+  return space;
+}
+
 bool Space::replace(const void* ptr, size_t bytes, int file, size_t fileOffset) {
   const bool done = view_.replace(offsetOf(ptr), bytes, file, fileOffset);
   if (done) {

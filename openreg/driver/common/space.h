@@ -30,6 +30,9 @@ class Space {
   /// likewise.
   static std::shared_ptr<Space> viewOf(char* base, size_t bytes, int file);
 
+  /// Addresses that the driver has reserved, and keeps: its hardware knows what is behind them.
+  static std::shared_ptr<Space> given(char* base, size_t bytes);
+
   char* base() const { return base_; }
   size_t size() const { return size_; }
 
@@ -37,7 +40,11 @@ class Space {
   char* view(const void* ptr) const { return view_.begin() + offsetOf(ptr); }
 
   /// Nothing is allocated in [offset, offset + bytes): whole pages.
-  void discard(size_t offset, size_t bytes) { view_.discard(offset, bytes); }
+  void discard(size_t offset, size_t bytes) {
+    if (hasView()) {
+      view_.discard(offset, bytes);
+    }
+  }
 
   bool hasView() const { return static_cast<bool>(view_); }
 

@@ -14,6 +14,19 @@
 
 namespace openreg {
 
+/// Whether a driver's devices can show their memory to other processes; without it those entries are missing.
+template <class Driver>
+constexpr bool kSharesMemory = requires(Driver::Device& device, const char* base) { device.share(base); };
+
+template <class Driver>
+constexpr void addSharedMemory(OrDriver& table) {
+  if constexpr (kSharesMemory<Driver>) {
+    table.IpcGetMemHandle = guarded<IpcCalls<Driver>::ipcGetMemHandle>;
+    table.IpcOpenMemHandle = guarded<IpcCalls<Driver>::ipcOpenMemHandle>;
+    table.IpcCloseMemHandle = guarded<IpcCalls<Driver>::ipcCloseMemHandle>;
+  }
+}
+
 /// @param name Short name, such as "sim".
 template <class Driver>
 constexpr OrDriver tableOf(const char* name) {
@@ -26,7 +39,7 @@ constexpr OrDriver tableOf(const char* name) {
   using Kernels = KernelCalls<Driver>;
   using Graphs = GraphCalls<Driver>;
   using Activities = ActivityCalls<Driver>;
-  return {
+  OrDriver table = {
       .size = sizeof(OrDriver),
       .version = OPENREG_DRIVER_VERSION,
       .name = name,
@@ -58,9 +71,9 @@ constexpr OrDriver tableOf(const char* name) {
       .MemcpyAsync = guarded<Copies::memcpyAsync>,
       .MemcpyPeerAsync = guarded<Copies::memcpyPeerAsync>,
       .MemsetAsync = guarded<Copies::memsetAsync>,
-      .IpcGetMemHandle = guarded<Sharing::ipcGetMemHandle>,
-      .IpcOpenMemHandle = guarded<Sharing::ipcOpenMemHandle>,
-      .IpcCloseMemHandle = guarded<Sharing::ipcCloseMemHandle>,
+      .IpcGetMemHandle = nullptr,
+      .IpcOpenMemHandle = nullptr,
+      .IpcCloseMemHandle = nullptr,
       .EventCreateWithFlags = guarded<Events::eventCreateWithFlags>,
       .EventDestroy = guarded<Events::eventDestroy>,
       .EventRecord = guarded<Events::eventRecord>,
@@ -86,6 +99,8 @@ constexpr OrDriver tableOf(const char* name) {
       .GraphLaunch = guarded<Graphs::graphLaunch>,
       .GraphExecDestroy = guarded<Graphs::graphExecDestroy>,
   };
+  addSharedMemory<Driver>(table);
+  return table;
 }
 
 } // namespace openreg

@@ -37,6 +37,9 @@ typedef struct OrDriver {
   uint32_t version; /**< ::OPENREG_DRIVER_VERSION where the driver was compiled. */
   const char* name; /**< Short name, such as "sim". */
 
+  /** A driver that finds no device may say why: by orDriverError(orErrorInvalidDevice, "no device: …") before it
+   * returns
+   * ::orSuccess. */
   orError_t (*GetDeviceCount)(int* count);
   orError_t (*DeviceGetState)(int* active, int device);
   orError_t (*GetDeviceProperties)(orDeviceProp* properties, int device);

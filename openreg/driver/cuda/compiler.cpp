@@ -1,0 +1,147 @@
+// Opens libnvrtc (NVIDIA's package nvidia-cuda-nvrtc: no toolkit), compiles, and keeps what was compiled.
+#include "compiler.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "common/refused.h"
+#include "device_code.h"
+#include "library.h"
+#include "module.h"
+
+namespace openreg::cuda {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Program = struct ProgramOf*;
+
+/// What is used of NVRTC. Opened at the first compilation; OPENREG_CUDA_NVRTC names another file.
+struct Nvrtc {
+  int (*version)(int*, int*);
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
+  int (*compile)(Program, int, const char* const*);
+  int (*logSize)(Program, size_t*);
+  int (*log)(Program, char*);
+  int (*codeSize)(Program, size_t*);
+  int (*code)(Program, char*);
+  int (*destroy)(Program*);
+  bool complete = false;
+};
+
+const Nvrtc& nvrtc() {
+  static const Nvrtc opened = [] {
+    Nvrtc it{};
+    const char* chosen = std::getenv("OPENREG_CUDA_NVRTC");
+    void* library = nullptr;
+    for (const char* name : {chosen, "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
+      library = library == nullptr && name != nullptr ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : library;
+    }
+    const auto find = [library](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      return function != nullptr;
+    };
+    it.complete = library != nullptr && find(it.version, "nvrtcVersion") && find(it.create, "nvrtcCreateProgram") &&
+                  find(it.compile, "nvrtcCompileProgram") && find(it.logSize, "nvrtcGetProgramLogSize") &&
+                  find(it.log, "nvrtcGetProgramLog") && find(it.codeSize, "nvrtcGetCUBINSize") &&
+                  find(it.code, "nvrtcGetCUBIN") && find(it.destroy, "nvrtcDestroyProgram");
+    return it;
+  }();
+  return opened;
+}
+
+/// FNV-1a: the same in every process, which std::hash does not promise.
+uint64_t hashOf(const std::string& text) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char letter : text) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211u;
+  }
+  return hash;
+}
+
+fs::path cacheFolder() {
+  const char* chosen = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  return chosen != nullptr ? fs::path(chosen) / "openreg"
+                           : fs::path(home != nullptr ? home : "/tmp") / ".cache/openreg";
+}
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Written beside its place and moved there: who reads meanwhile finds all or nothing. Without a cache nothing is lost
+/// but time.
+void keep(const fs::path& path, const std::string& code) {
+  std::error_code ignored;
+  fs::create_directories(path.parent_path(), ignored);
+  const fs::path written = path.string() + "." + std::to_string(getpid());
+  std::ofstream(written, std::ios::binary) << code;
+  fs::rename(written, path, ignored);
+}
+
+std::string compileNow(const Source& source, const std::string& text, const std::vector<std::string>& options) {
+  const Nvrtc& it = nvrtc();
+  if (!it.complete) {
+    throw Refused{orDriverError(
+        orErrorNotFound,
+        "'%s' can't be compiled without NVRTC: libnvrtc.so.13 or .12 cannot be opened; expected NVIDIA's package "
+        "nvidia-cuda-nvrtc, or OPENREG_CUDA_NVRTC with the library's path",
+        source.path.c_str())};
+  }
+  Program program = nullptr;
+  it.create(&program, text.c_str(), source.path.c_str(), 0, nullptr, nullptr);
+  std::vector<const char*> words;
+  words.reserve(options.size());
+  for (const auto& option : options) {
+    words.push_back(option.c_str());
+  }
+  size_t size = 0;
+  std::string result;
+  const bool compiled = it.compile(program, static_cast<int>(words.size()), words.data()) == 0;
+  (compiled ? it.codeSize : it.logSize)(program, &size);
+  result.resize(size);
+  (compiled ? it.code : it.log)(program, result.data());
+  it.destroy(&program);
+  if (!compiled) {
+    throw Refused{orDriverError(
+        orErrorNotFound, "'%s' does not compile for the GPU: %.600s", source.path.c_str(), result.c_str())};
+  }
+  return result;
+}
+
+} // namespace
+
+std::string compile(const Source& source, const std::string& kernel, int architecture) {
+  const std::vector<std::string> options{
+      "-arch=sm_" + std::to_string(architecture), "-std=c++20", "-default-device", "-DOPENREG_NAME=" + kernel,
+      "-DOPENREG_ARGUMENTS=" + source.kernels.at(kernel)};
+  const std::string text = kBefore + source.text + kBehind;
+  int driver = 0;
+  int compiler[2] = {0, 0};
+  OPENREG_CUDA(cuDriverGetVersion, &driver);
+  if (nvrtc().complete) {
+    nvrtc().version(&compiler[0], &compiler[1]);
+  }
+  std::string key =
+      text + std::to_string(driver) + "," + std::to_string(compiler[0]) + "." + std::to_string(compiler[1]);
+  for (const auto& option : options) {
+    key += " " + option;
+  }
+  const fs::path kept = cacheFolder() / (kernel + "-" + std::to_string(hashOf(key)) + ".cubin");
+  if (std::string code = contents(kept); !code.empty()) {
+    return code;
+  }
+  std::string code = compileNow(source, text, options);
+  keep(kept, code);
+  return code;
+}
+
+} // namespace openreg::cuda

@@ -1,0 +1,110 @@
+// Modules and kernels by name.
+#include "module.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <regex>
+
+#include "compiler.h"
+#include "driver.h"
+
+namespace openreg::cuda {
+
+const Source& sourceOf(const char* name) {
+  static std::mutex mutex;
+  static auto& sources = *new std::map<std::string, Source>; // Never destroyed: kernels have their names there.
+  const std::lock_guard lock(mutex);
+  Source source{name, "", {}};
+  if (std::strchr(name, '/') != nullptr) {
+    std::ifstream file(name, std::ios::binary);
+    if (std::filesystem::is_directory(name)) { // Which can be opened, but not read.
+      throw Refused{orDriverError(orErrorNotFound, "argument 'name' is '%s', which is a folder", name)};
+    }
+    source.text.assign(std::istreambuf_iterator<char>(file), {});
+    if (!file) {
+      throw Refused{orDriverError(
+          orErrorNotFound, "argument 'name' is '%s', which cannot be read: %s", name, std::strerror(errno))};
+    }
+    if (source.text.starts_with(
+            "\x7f"
+            "ELF")) {
+      throw Refused{orDriverError(
+          orErrorNotFound,
+          "argument 'name' is '%s', a shared library for the host's processor; expected the source of kernels for the "
+          "GPU",
+          name)};
+    }
+    static const std::regex declared(R"(OPENREG_KERNEL\((\w+),\s*(\w+)\))");
+    for (std::sregex_iterator it(source.text.begin(), source.text.end(), declared), end; it != end; ++it) {
+      source.kernels[(*it)[1]] = (*it)[2];
+    }
+    if (source.kernels.empty()) {
+      throw Refused{orDriverError(
+          orErrorNotFound,
+          "argument 'name' is '%s', which has no kernels; expected lines such as OPENREG_KERNEL(name, Arguments)",
+          name)};
+    }
+  } else if (std::strcmp(name, "openreg") != 0) { // Of which no kernel is written for GPUs yet.
+    throw Refused{orDriverError(
+        orErrorNotFound,
+        "argument 'name' is '%s'; expected 'openreg' or the path (with a slash in it) of a source of kernels", name)};
+  }
+  // A file that has been written anew is another module.
+  const std::string key = source.path + '\n' + source.text;
+  return sources.emplace(key, std::move(source)).first->second;
+}
+
+uint64_t Cuda::loadModule(const char* name, Device& device) {
+  const Source& source = sourceOf(name);
+  const std::lock_guard lock(modulesMutex);
+  return findOrMake(
+      modules, device, [&](const Module& other) { return other.source == &source; },
+      [&](Module& made) { made.source = &source; });
+}
+
+uint64_t Cuda::getKernel(orModule_t module, const char* name) {
+  const std::lock_guard lock(modulesMutex);
+  const Module& from = named(modules, module);
+  const auto found = from.source->kernels.find(name);
+  if (found == from.source->kernels.end()) {
+    throw Refused{orDriverError(
+        orErrorNotFound, "argument 'name' is '%s'; expected a kernel of the module, which has %zu", name,
+        from.source->kernels.size())};
+  }
+  Device& device = *from.device.load();
+  device.enter();
+  const Code& code = load(*from.source, found->first, device);
+  return findOrMake(
+      kernels, device, [&](const Kernel& other) { return other.of == &found->first; },
+      [&](Kernel& made) {
+        made.of = &found->first;
+        made.function = code.function;
+        made.parameterBytes = code.parameterBytes;
+      });
+}
+
+const Cuda::Code& Cuda::load(const Source& source, const std::string& kernel, const Device& device) {
+  const auto key = std::pair(&device, &kernel);
+  if (const auto found = code_.find(key); found != code_.end()) {
+    return found->second;
+  }
+  const std::string image = compile(source, kernel, device.architecture());
+  Code code;
+  CUmodule made = nullptr;
+  OPENREG_CUDA(cuModuleLoadData, &made, image.data());
+  OPENREG_CUDA(cuModuleGetFunction, &code.function, made, kKernelSymbol);
+  size_t offset = 0;
+  OPENREG_CUDA(cuFuncGetParamInfo, code.function, 0, &offset, &code.parameterBytes);
+  return code_[key] = code;
+}
+
+void Cuda::forgetCode(const Device& device) {
+  const std::lock_guard lock(modulesMutex);
+  std::erase_if(code_, [&](const auto& it) { return it.first.first == &device; });
+}
+
+} // namespace openreg::cuda

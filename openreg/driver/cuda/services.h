@@ -1,0 +1,23 @@
+// What a kernel is given beside its arguments: the same layout here and in device_code.h.
+#pragma once
+
+#include <cstdint>
+
+namespace openreg::cuda {
+
+/// Where a kernel reports an error: pinned memory.
+struct Report {
+  int32_t code; ///< orError_t; written last.
+  int32_t unused;
+  const char* kernel; ///< Its name, as Services had it.
+  char text[256];
+};
+
+/// The last parameter of every kernel.
+struct Services {
+  CUdeviceptr failed; ///< A word of device memory: not 0 once a kernel has failed, and those behind it do nothing.
+  CUdeviceptr report;
+  const char* kernel; ///< For the report alone: memory of the host.
+};
+
+} // namespace openreg::cuda

@@ -1,0 +1,1 @@
+"""Tests of the driver "cuda" that need no GPU."""
