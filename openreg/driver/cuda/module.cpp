@@ -7,12 +7,42 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
-#include <regex>
+#include <string_view>
 
 #include "compiler.h"
 #include "driver.h"
 
 namespace openreg::cuda {
+
+namespace {
+
+std::string trimmed(std::string_view text) {
+  const auto isBlank = [](char it) { return it == ' ' || it == '\n' || it == '\t'; };
+  while (!text.empty() && isBlank(text.front())) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && isBlank(text.back())) {
+    text.remove_suffix(1);
+  }
+  return std::string(text);
+}
+
+/// The kernels that a source declares by OPENREG_KERNEL(name, Arguments), and the type of their arguments.
+std::map<std::string, std::string> kernelsOf(std::string_view text) {
+  constexpr std::string_view kBegin = "OPENREG_KERNEL(";
+  std::map<std::string, std::string> found;
+  for (auto at = text.find(kBegin); at != text.npos; at = text.find(kBegin, at)) {
+    at += kBegin.size();
+    const auto comma = text.find(',', at);
+    const auto end = text.find(')', at);
+    if (end != text.npos && comma < end) {
+      found[trimmed(text.substr(at, comma - at))] = trimmed(text.substr(comma + 1, end - comma - 1));
+    }
+  }
+  return found;
+}
+
+} // namespace
 
 const Source& sourceOf(const char* name) {
   static std::mutex mutex;
@@ -38,10 +68,7 @@ const Source& sourceOf(const char* name) {
           "GPU",
           name)};
     }
-    static const std::regex declared(R"(OPENREG_KERNEL\((\w+),\s*(\w+)\))");
-    for (std::sregex_iterator it(source.text.begin(), source.text.end(), declared), end; it != end; ++it) {
-      source.kernels[(*it)[1]] = (*it)[2];
-    }
+    source.kernels = kernelsOf(source.text);
     if (source.kernels.empty()) {
       throw Refused{orDriverError(
           orErrorNotFound,
