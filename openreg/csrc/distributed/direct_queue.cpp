@@ -12,12 +12,10 @@ namespace openreg {
 
 namespace {
 
-// The same bytes in the widest integers that fit.
-at::Tensor inWords(const at::Tensor& flat) {
-  const auto bytes = flat.view(at::kByte);
+// Whether the same bytes can be had as integers of eight.
+bool hasWords(const at::Tensor& bytes) {
   constexpr int64_t kWord = sizeof(int64_t);
-  const bool fits = bytes.numel() % kWord == 0 && bytes.storage_offset() % kWord == 0;
-  return fits ? bytes.view(at::kLong) : bytes;
+  return bytes.numel() % kWord == 0 && bytes.storage_offset() % kWord == 0;
 }
 
 } // namespace
@@ -45,10 +43,14 @@ void DirectQueue::meet() {
   verdict_.copy_(operation_.verdict, /*non_blocking=*/true); // as the meeting has left it
 }
 
-// Poison costs nothing this way: a copy reads and writes as much. Every type is integers here.
+// Poison costs nothing this way: a copy reads and writes as much. Every type is integers here, the widest that fit
+// both.
 void DirectQueue::read(const at::Tensor& into, const at::Tensor& from) {
-  auto words = inWords(into);
-  at::bitwise_or_out(words, inWords(from).view_as(words), verdict_.to(words.scalar_type()));
+  const auto target = into.view({-1}).view(at::kByte);
+  const auto source = from.view({-1}).view(at::kByte);
+  const auto integer = hasWords(target) && hasWords(source) ? at::kLong : at::kByte;
+  auto words = target.view(integer);
+  at::bitwise_or_out(words, source.view(integer), verdict_.to(integer));
 }
 // LITERALINCLUDE END: DIRECT MEET
 
