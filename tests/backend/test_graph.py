@@ -254,7 +254,7 @@ def test_memory_that_is_freed_in_a_capture_is_used_again_in_it(on_stream: torch.
     assert len(set(places)) == 1
 
 
-def test_graphs_share_a_pool(on_stream: torch.Stream) -> None:
+def test_graphs_share_a_pool(on_stream: torch.Stream, no_collection: None) -> None:
     device, pool = str(on_stream.device), openreg.graph_pool_handle()
     x = torch.ones(16 * MIB, dtype=torch.uint8, device=device)
     first, (place, sum_of_first) = captured(lambda: ((y := x + 1).data_ptr(), y.sum()), pool=pool)
