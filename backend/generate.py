@@ -137,7 +137,7 @@ def contract_tests(*, sim: bool) -> Tree:
     files = ["workers.py", *(f"contract/test_{group}.py" for group in groups)]
     files += [f"contract/{module}.py" for module in ("__init__", "arguments", "conftest", "harness", "header")]
     files += ["contract/missing.py", "contract/processes.py", "contract/gates/__init__.py", "contract/gates/gates.cpp"]
-    files += ["contract/kernels/probe.cpp", "contract/drivers/driver.c"]
+    files += ["contract/kernels/probe.cpp", "contract/kernels/probe.cu", "contract/drivers/driver.c"]
     tree = {f"tests/{file}": (ROOT / "tests" / file).read_text() for file in files}
     if not sim:
         harness = "tests/contract/harness.py"
