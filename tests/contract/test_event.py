@@ -77,12 +77,13 @@ def test_event_synchronize_does_not_wait_for_what_its_stream_is_given_later(api:
 
 
 def test_a_stream_that_waits_for_the_old_version_is_not_moved_by_a_new_one(api: OpenReg, lib: Any) -> None:
-    """The waiter is released by the old version though the new one is not complete."""
+    """The waiter's turn comes once the new version is recorded; it waits for the old one all the same, and no longer."""
     first, second, waiter = api.stream(), api.stream(), api.stream()
-    old, new = api.gate(first, name="old"), api.gate(second, name="new")
+    old, new, turn = api.gate(first, name="old"), api.gate(second, name="new"), api.gate(waiter, name="turn")
     event = api.record(first)
     api.ok(lib.orStreamWaitEvent(waiter, event, 0))
     api.record(second, event)
+    turn.open()
     new.wait_for(1)
     assert not api.is_done(waiter)
     old.open()
