@@ -236,6 +236,18 @@ def case_objects() -> None:
     one: list[object] = [RANK]
     dist.broadcast_object_list(one, 0, device=device)
     assert one == [0]
+    gathered: list[object] | None = [None] * SIZE if RANK == 1 else None
+    dist.gather_object({"rank": RANK}, gathered, 1)
+    assert gathered == (every if RANK == 1 else None)
+    mine: list[object] = [None]
+    dist.scatter_object_list(mine, [{"for": rank} for rank in range(SIZE)] if RANK == 0 else None, 0)
+    assert mine == [{"for": RANK}]
+    if RANK == 0:
+        dist.send_object_list([{"from": 0}, "and more"], 1, device=device)
+    elif RANK == 1:
+        sent: list[object] = [None, None]
+        dist.recv_object_list(sent, 0, device=device)
+        assert sent == [{"from": 0}, "and more"]
 
 
 def case_functional_collectives() -> None:

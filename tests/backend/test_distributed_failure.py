@@ -99,6 +99,37 @@ def test_a_rank_that_hangs_is_given_up_after_the_timeout(ranks: Ranks, transport
     ranks(code, transport=transport)
 
 
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGSTOP"])
+def test_all_other_ranks_hear_of_one_that_is_gone(ranks: Ranks, transport: str, how: str) -> None:
+    """Killed, or stopped as by a debugger: then its process is there, its sockets are open, and nothing answers."""
+    code = (
+        SEEN
+        + f"""
+    join(timeout=4)
+    x = torch.ones(1 << 16, device=device)
+    dist.all_reduce(x)
+    x.cpu()
+    if RANK == 2:
+        with open(f"{{FOLDER}}/process", "w") as file:
+            file.write(str(os.getpid()))
+        tell("rank 2 goes")
+        os.kill(os.getpid(), signal.{how})
+    await_key("rank 2 goes")
+    began = time.monotonic()
+    dist.all_reduce(x)
+    assert x.isnan().all().item()
+    assert time.monotonic() - began < 8
+    next_one_raises()
+    tell(f"rank {{RANK}} has heard")
+    if RANK == 0 and {how == "SIGSTOP"}:
+        await_key("rank 1 has heard")
+        with open(f"{{FOLDER}}/process") as file:
+            os.kill(int(file.read()), signal.SIGKILL)
+    """
+    )
+    ranks(code, size=3, transport=transport, status=[0, 0, -signal.SIGKILL])
+
+
 @pytest.mark.parametrize(
     ("call", "parts"),
     [

@@ -12,6 +12,7 @@ import torch
 
 from .conftest import child_environment
 from .distributed_ranks import Ranks
+from .expected import release
 
 pytestmark = [pytest.mark.kernels, pytest.mark.xdist_group("distributed"), pytest.mark.timeout(240)]
 
@@ -38,6 +39,8 @@ REFUSED = {
     "bf16_compress_hook": "BF16 all reduce communication hook required CUDA 11+ and NCCL 2.10+ or XPU and XCCL",
     "monitored_barrier": "monitored_barrier is only implemented for GLOO backend.",
 }
+if release(torch.__version__) >= (2, 14):
+    REFUSED |= {"bf16_compress_hook": "works", "monitored_barrier": "a group with a CPU-capable backend (e.g. GLOO)"}
 
 
 def test_what_pytorch_refuses_to_other_devices(ranks: Ranks) -> None:

@@ -181,6 +181,30 @@ def test_a_synchronous_copy_drains_its_stream_and_waits_for_no_other(api: OpenRe
         assert other_gate.waiting == 1
 
 
+@pytest.mark.entry("orStreamDestroy", case="good")
+@pytest.mark.parametrize("to_device", [True, False], ids=["to the device", "from the device"])
+def test_a_synchronous_copy_goes_on_when_another_thread_destroys_its_stream(api: OpenReg, to_device: bool) -> None:
+    """It still waits for the stream's earlier work, all bytes arrive, and the device is not done before."""
+    data = bytes(range(251)) * 20_000
+    stream, buffer, host = api.stream(), api.malloc(len(data)), api.host(len(data))
+    api.write(buffer, bytes(len(data)) if to_device else data)
+    api.view(host, len(data))[:] = data if to_device else bytes(len(data))
+    ends = (api.pointer(buffer), host) if to_device else (host, api.pointer(buffer))
+    direction = KINDS["hd" if to_device else "dh"]
+    with api.gate(stream) as gate:
+        gate.wait_for(1)
+        copy = Call(lambda: api.ok(api.lib.orMemcpyWithStream(*ends, len(data), direction, stream)))
+        assert copy.blocks()
+        api.ok(api.lib.orStreamDestroy(stream))
+        everything = Call(lambda: api.ok(api.lib.orDeviceSynchronize(0)))
+        assert everything.blocks() and copy.blocks()
+        gate.open()
+        everything.result()
+        arrived = api.read(buffer, len(data)) if to_device else bytes(api.view(host, len(data)))
+        copy.result()
+    assert arrived == data
+
+
 def test_the_default_stream_of_the_current_device_is_the_stream_of_a_plain_copy(api: OpenReg) -> None:
     api.use(1)
     buffer, host = api.malloc(64, 1), api.host(64)

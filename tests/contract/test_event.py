@@ -77,7 +77,7 @@ def test_event_synchronize_does_not_wait_for_what_its_stream_is_given_later(api:
 
 
 def test_a_stream_that_waits_for_the_old_version_is_not_moved_by_a_new_one(api: OpenReg, lib: Any) -> None:
-    """The waiter's turn comes once the new version is recorded; it waits for the old one all the same, and no longer."""
+    """The waiter comes to its wait once the new version is recorded: it waits for the old one all the same."""
     first, second, waiter = api.stream(), api.stream(), api.stream()
     old, new, turn = api.gate(first, name="old"), api.gate(second, name="new"), api.gate(waiter, name="turn")
     event = api.record(first)

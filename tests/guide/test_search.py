@@ -96,7 +96,7 @@ def disguised(title: str) -> str:
 def recorded_failures() -> list[str]:
     """What the programs of the guide print where they fail with an error."""
     texts = [file.read_text() for file in sorted(ROOT.glob("*/*/before.txt"))]
-    return [text for text in texts if re.search(r"^\w+Error: ", text, re.MULTILINE)]
+    return [text for text in texts if re.search(r"^[\w.]+Error: ", text, re.MULTILINE)]
 
 
 def longest(titles: list[str], text: str) -> str | None:

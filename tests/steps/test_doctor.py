@@ -14,7 +14,7 @@ from step import Workshop
 
 from .conftest import REPOSITORY
 
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = pytest.mark.timeout(4000)
 LADDER = Ladder()
 FOLDER = "openreg/torch_openreg/doctor"
 RECORDED = REPOSITORY / "tests" / "recorded" / "doctor"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from step import Workshop
 
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = pytest.mark.timeout(4000)
 IMPORTS = "import torch, torch_openreg\n"
 
 

@@ -17,7 +17,7 @@ from step import Workshop
 
 from .conftest import REPOSITORY
 
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = pytest.mark.timeout(4000)
 LADDER = Ladder()
 LAST = len(LADDER.steps) - 1
 each_step = pytest.mark.parametrize("index", range(LAST + 1), ids=[step.name for step in LADDER.steps])

@@ -13,7 +13,7 @@ from step import Workshop, difference, tidy
 
 from .conftest import REPOSITORY
 
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = pytest.mark.timeout(4000)
 PROGRAM = REPOSITORY / "examples" / "toy_driver" / "first_tensor.py"
 RECORDED = REPOSITORY / "tests" / "recorded"
 

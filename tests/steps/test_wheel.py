@@ -22,7 +22,7 @@ from loading import load_module
 
 from .conftest import REPOSITORY, locked, run_folder
 
-pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("wheel")]
+pytestmark = [pytest.mark.timeout(4000), pytest.mark.xdist_group("wheel")]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 OTHERS = [need for need in PROJECT["dependency-groups"]["run"] if not need.startswith("torch==")]
 MOST = 8e6  # bytes of the wheel; three times that are unpacked

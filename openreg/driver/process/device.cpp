@@ -212,6 +212,11 @@ void Device::reset() {
     old = std::move(executor_);
     life_.fetch_add(1);
     failure.dropWork();
+    for (const auto& lane : lanes_) {
+      for (HeldStream* held : lane->held) {
+        held->handle.store(0);
+      }
+    }
   }
   host_.invalidateHandles(*this);
   host_.streams.forEach([&](Stream& stream) {

@@ -65,8 +65,13 @@ class Device : public DeviceBase {
   uint64_t defaultStream(); ///< A handle; 0 if there are too many streams, as below.
   uint64_t createStream(int priority);
 
-  /// Makes the handle invalid; false if `expected` is not the handle any more. Work already posted still runs.
+  /// Makes the handle invalid; false if `expected` is not the handle any more. Work already posted still runs, and
+  /// calls that hold the stream go on.
   bool destroyStream(Stream& stream, uint64_t expected);
+
+  /// See HeldStream.
+  void hold(HeldStream& held, const Stream& stream, uint64_t expected);
+  void letGo(HeldStream& held);
 
   // ------------------------------------------------------------------------------------------------ posted work
 
@@ -118,7 +123,7 @@ class Device : public DeviceBase {
   /// Has the executor begin now with what has been posted, instead of after a nap.
   void hurry(uint32_t lane);
 
-  /// Blocks until all that has been posted to its lanes is done.
+  /// Blocks until all that has been posted to its lanes is done, and all that calls under way still post.
   void drain();
 
   /// Until that point, work of another device may use this one's memory.
@@ -186,6 +191,7 @@ class Device : public DeviceBase {
   DeviceBoard& board() const;
   std::atomic<uint32_t>& lostWord() const;
   Lane* freeLane();
+  void retire(Lane& lane);
 
   Host& host_;
   std::atomic<uint64_t> life_{0};
@@ -203,6 +209,8 @@ class Device : public DeviceBase {
   std::shared_ptr<Executor> executor_;
   SharedFile memoryFile_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  uint64_t holds_ = 0; ///< How many calls have held a lane so far.
+  std::condition_variable letGo_;
   uint32_t graphs_ = 0; ///< How many there have been.
 };
 

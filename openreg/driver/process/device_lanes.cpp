@@ -19,7 +19,8 @@ bool Device::reached(uint32_t lane, uint64_t value) const {
 
 Lane* Device::freeLane() {
   for (const auto& lane : lanes_) {
-    if (!lane->owned && !lane->unfenced && (lane->fenced == 0 || reached(lane->number, lane->fenced))) {
+    if (!lane->owned && lane->held.empty() && !lane->unfenced &&
+        (lane->fenced == 0 || reached(lane->number, lane->fenced))) {
       return lane.get();
     }
   }
@@ -56,16 +57,45 @@ bool Device::destroyStream(Stream& stream, uint64_t expected) {
     host_.captures.leave(stream);
     Lane& lane = *lanes_[stream.lane()];
     lane.owned = false;
-    if (lane.known && executor_ != nullptr) {
-      if (lane.unfenced) {
-        putFence(lane); // The lane is free for another stream once this is reached.
-      }
-      executor_->post(Kind::StreamDestroy, {pieceOf(StreamFrame{.stream = lane.number})});
-      lane.known = false;
+    if (lane.held.empty()) {
+      retire(lane);
     }
   }
   host_.streams.release(stream);
   return true;
+}
+
+/// Nobody posts to the lane any more.
+void Device::retire(Lane& lane) {
+  if (!lane.known || executor_ == nullptr) {
+    return;
+  }
+  if (lane.unfenced) {
+    putFence(lane); // The lane is free for another stream once this is reached.
+  }
+  executor_->post(Kind::StreamDestroy, {pieceOf(StreamFrame{.stream = lane.number})});
+  lane.known = false;
+}
+
+void Device::hold(HeldStream& held, const Stream& stream, uint64_t expected) {
+  const std::lock_guard lock(mutex_);
+  Lane& lane = laneOf(stream, expected);
+  lane.held.push_back(&held);
+  held.number = ++holds_;
+  held.open(*this, lane.number, stream.priority());
+  held.handle.store(expected);
+}
+
+void Device::letGo(HeldStream& held) {
+  {
+    const std::lock_guard lock(mutex_);
+    Lane& lane = *lanes_[held.lane()];
+    std::erase(lane.held, &held);
+    if (!lane.owned && lane.held.empty()) {
+      retire(lane);
+    }
+  }
+  letGo_.notify_all();
 }
 
 /// The lane of a stream that still has its handle.

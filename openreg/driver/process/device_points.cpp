@@ -1,4 +1,6 @@
 // Points in the work of a device: fences, and waiting for them.
+#include <algorithm>
+
 #include "device.h"
 #include "host.h"
 
@@ -89,6 +91,12 @@ void Device::drain() {
   for (const Point& point : points) {
     wait(point);
   }
+  std::unique_lock lock(mutex_);
+  letGo_.wait(lock, [&, last = holds_] {
+    return std::ranges::none_of(lanes_, [&](const auto& lane) {
+      return std::ranges::any_of(lane->held, [&](const HeldStream* held) { return held->number <= last; });
+    });
+  });
 }
 
 } // namespace openreg::process

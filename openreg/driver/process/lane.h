@@ -5,8 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace openreg::process {
+
+class HeldStream;
 
 /// A stream's number on the wire, and how far it has been filled. A lane outlives the stream: its fences only grow, so
 /// that a point of an earlier owner stays a good one. Guarded by its device's mutex.
@@ -19,11 +22,12 @@ class Lane {
   explicit Lane(uint32_t number) : number(number) {}
 
   const uint32_t number;
-  bool owned = false;      ///< A stream has it.
-  bool known = false;      ///< The executor has been told of that stream, at its first work.
-  bool unfenced = false;   ///< There is work behind the last fence.
-  uint64_t fenced = 0;     ///< Value of the last fence posted.
-  uint64_t hostFenced = 0; ///< Of the last FenceKind::Host that the stream waits for.
+  bool owned = false;            ///< A stream has it.
+  bool known = false;            ///< The executor has been told of that stream, at its first work.
+  bool unfenced = false;         ///< There is work behind the last fence.
+  std::vector<HeldStream*> held; ///< By calls that are not done with it.
+  uint64_t fenced = 0;           ///< Value of the last fence posted.
+  uint64_t hostFenced = 0;       ///< Of the last FenceKind::Host that the stream waits for.
 
   /// What its fence will be once all its work is done, whether that fence has been posted or is still to come.
   uint64_t end() const { return fenced + (unfenced ? 1 : 0); }

@@ -68,6 +68,18 @@ class Stream : public Capturable {
   std::atomic<int> priority_{0};
 };
 
+/// A stream for a call that posts to it more than once, or waits for it in between: its lane stays, so that the call
+/// goes on although another thread destroys the stream meanwhile. A reset of the device makes this handle invalid, too.
+class HeldStream final : public Stream {
+ public:
+  HeldStream(const Stream& stream, uint64_t expected);
+  ~HeldStream();
+  HeldStream(const HeldStream&) = delete;
+  HeldStream& operator=(const HeldStream&) = delete;
+
+  uint64_t number = 0; ///< They are counted in the order in which they began. Guarded by the device's mutex.
+};
+
 /// An instantiated graph. The executor has its nodes, and is only told to launch them; but functions of the host are
 /// called here, so that the graph is cut into parts where it has some.
 class Program {

@@ -64,6 +64,14 @@ bool Stream::close(uint64_t expected) {
   return device().destroyStream(*this, expected);
 }
 
+HeldStream::HeldStream(const Stream& stream, uint64_t expected) {
+  stream.device().hold(*this, stream, expected);
+}
+
+HeldStream::~HeldStream() {
+  device().letGo(*this);
+}
+
 bool Stream::poll(uint64_t expected) {
   return device().endOf(*this, expected).reached();
 }
@@ -111,18 +119,19 @@ void Stream::queueFill(uint64_t expected, const Place& dst, int value, size_t si
 }
 
 void Stream::copyNow(uint64_t expected, const Place& dst, const Place& src, size_t size) {
+  HeldStream held(*this, expected);
   if (size != 0 && dst.mayBeQueued() && src.mayBeQueued() && (dst.host == nullptr || src.host == nullptr)) {
-    queueCopy(expected, dst, src, size, nullptr);
+    held.queueCopy(expected, dst, src, size, nullptr);
     size = 0;
   }
-  synchronize(expected);
+  held.synchronize(expected);
   require(device().surface());
   orActivityRecord work = workOfCopy(dst, src, size, nullptr);
   work.startNs = nowNs();
   if (size != 0 && dst.host != nullptr && src.host != nullptr) {
     std::memmove(const_cast<char*>(dst.host), src.host, size);
   } else if (size != 0) {
-    copyPageable(*this, expected, dst, src, size);
+    copyPageable(held, expected, dst, src, size);
   }
   if (size != 0 && work.correlation != 0) [[unlikely]] {
     work.device = device().index;

@@ -479,6 +479,34 @@ def test_an_interrupt_from_the_terminal_is_for_the_program_alone(run_process: An
     )
 
 
+def test_streams_destroyed_in_the_middle_of_a_synchronous_copy_are_given_back(run_process: Any) -> None:
+    """More than a device can have at a time. Each copy ends as if its stream were still there."""
+    run_process(
+        """
+        size = 3 << 20
+        buffer, data = api.malloc(size), bytes(range(256)) * (size // 256)
+        host = api.host(data)
+        for number in range(1200):
+            stream = api.stream()
+            if number % 100:  # of these, the executor is never told
+                api.ok(lib.orStreamDestroy(stream))
+                continue
+            with api.gate(stream) as gate:
+                gate.wait_for(1)
+                ends = (api.pointer(buffer), host)
+                copy = Call(lambda: lib.orMemcpyWithStream(*ends, size, lib.orMemcpyDefault, stream))
+                assert copy.blocks()
+                api.ok(lib.orStreamDestroy(stream))
+            api.ok(copy.result())
+            assert api.read(buffer, size) == data
+            api.ok(lib.orMemset(api.pointer(buffer), 0, size))
+        streams = [api.stream() for _ in range(100)]
+        for stream in streams:
+            api.ok(lib.orMemcpyWithStream(api.pointer(buffer), host, 8, lib.orMemcpyDefault, stream))
+        """
+    )
+
+
 def test_a_reset_waits_for_a_running_function_of_the_host(run_process: Any) -> None:
     run_process(
         """

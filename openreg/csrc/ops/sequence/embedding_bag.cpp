@@ -62,8 +62,8 @@ FourTensors embeddingBag(
   const auto hasMaxima = mode == static_cast<int64_t>(BagMode::Max);
   auto output = at::empty({bags, weight.size(1)}, weight.options());
   auto bagOf = at::zeros(indices.sizes(), longs);
-  auto sizes = at::empty({bags}, longs);
-  auto largest = hasMaxima ? at::empty({bags, weight.size(1)}, longs) : at::empty({bags}, longs);
+  auto sizes = includeLastOffset ? at::zeros(offsets.sizes(), longs) : at::empty(offsets.sizes(), longs);
+  auto largest = hasMaxima ? at::empty({bags, weight.size(1)}, longs) : at::empty({0}, longs);
   EmbeddingBagArgs args{};
   args.rows = weight.size(0);
   args.columns = weight.size(1);
@@ -81,7 +81,10 @@ FourTensors embeddingBag(
        writes("output", &EmbeddingBagArgs::output, out), writes("bag_of", &EmbeddingBagArgs::bagOf, bagOf),
        writes("sizes", &EmbeddingBagArgs::sizes, sizes), writes("largest", &EmbeddingBagArgs::largest, largest)});
   out.finish();
-  return {output, bagOf, sizes, largest};
+  // Shapes and types are those that PyTorch's fake tensors have on every device but the CPU: what is compiled counts on
+  // it.
+  const auto type = indices.scalar_type();
+  return {output, bagOf.to(type), sizes.to(type), largest.to(type)};
 }
 
 at::Tensor denseBackward(
@@ -96,9 +99,10 @@ at::Tensor denseBackward(
     const OptionalTensor& factors,
     int64_t paddingIndex) {
   if (mode == static_cast<int64_t>(BagMode::Max)) {
-    // Each element's gradient goes to the row that it came from; of an empty bag, to one that is left out.
-    const auto rowsOf = largest.add(1).to(at::kLong);
-    return at::zeros({rows + 1, grad.size(1)}, grad.options()).scatter_add_(0, rowsOf, grad).narrow(0, 1, rows);
+    // Each element's gradient goes to the row that it came from; of an empty bag, whose row is −1, to a last one that
+    // is left out.
+    const auto rowsOf = largest.to(at::kLong).remainder(rows + 1);
+    return at::zeros({rows + 1, grad.size(1)}, grad.options()).scatter_add_(0, rowsOf, grad).narrow(0, 0, rows);
   }
   // Each index has a share in its bag's gradient. Of a narrow type neither the shares nor their sums are rounded to it.
   auto shares = grad.to(at::toOpMathType(grad.scalar_type())).index_select(0, bagOf);
