@@ -214,7 +214,7 @@ def test_memory_of_a_graph_is_nobody_elses_while_it_lives(on_stream: torch.Strea
     assert not any(it.any().item() for it in others)
 
 
-def test_memory_of_a_graph_goes_back_when_the_graph_is_gone(on_stream: torch.Stream) -> None:
+def test_memory_of_a_graph_goes_back_when_the_graph_is_gone(on_stream: torch.Stream, no_collection: None) -> None:
     device = str(on_stream.device)
     openreg.empty_cache()
     before = reserved(device)
@@ -227,7 +227,7 @@ def test_memory_of_a_graph_goes_back_when_the_graph_is_gone(on_stream: torch.Str
     assert reserved(device) == before
 
 
-def test_a_tensor_outlives_its_graph(on_stream: torch.Stream) -> None:
+def test_a_tensor_outlives_its_graph(on_stream: torch.Stream, no_collection: None) -> None:
     device = str(on_stream.device)
     openreg.empty_cache()
     before = reserved(device)
@@ -336,7 +336,7 @@ def test_what_existed_before_can_die_in_a_capture(on_stream: torch.Stream, gate:
     assert replayed(graph, y) == [[0.0, 0.0]]
 
 
-def test_running_out_of_memory_in_a_capture_leaves_all_usable(on_stream: torch.Stream) -> None:
+def test_running_out_of_memory_in_a_capture_leaves_all_usable(on_stream: torch.Stream, no_collection: None) -> None:
     device = str(on_stream.device)
     openreg.empty_cache()
     before, x = reserved(device), torch.ones(2, device=device)
@@ -352,7 +352,7 @@ def test_running_out_of_memory_in_a_capture_leaves_all_usable(on_stream: torch.S
     assert reserved(device) == before
 
 
-def test_memory_is_made_in_a_capture_by_giving_cached_memory_back(on_stream: torch.Stream) -> None:
+def test_memory_is_made_in_a_capture_by_giving_cached_memory_back(on_stream: torch.Stream, no_collection: None) -> None:
     device = str(on_stream.device)
     openreg.empty_cache()
     total = openreg.mem_get_info(device)[1]
@@ -371,7 +371,7 @@ def test_memory_is_made_in_a_capture_by_giving_cached_memory_back(on_stream: tor
         openreg.set_per_process_memory_fraction(1.0, device)
 
 
-def test_running_out_of_memory_that_graphs_keep_says_so(on_stream: torch.Stream) -> None:
+def test_running_out_of_memory_that_graphs_keep_says_so(on_stream: torch.Stream, no_collection: None) -> None:
     device = str(on_stream.device)
     openreg.empty_cache()
     graph, _ = captured(lambda: torch.empty(64 * MIB, dtype=torch.uint8, device=device).data_ptr())
@@ -733,7 +733,7 @@ def test_what_a_graph_could_not_repeat_is_refused(
     assert not on_stream.is_capturing()
 
 
-def test_an_exception_in_a_capture_ends_it_and_comes_through(on_stream: torch.Stream) -> None:
+def test_an_exception_in_a_capture_ends_it_and_comes_through(on_stream: torch.Stream, no_collection: None) -> None:
     device = str(on_stream.device)
     openreg.empty_cache()
     before = reserved(device)
@@ -1007,7 +1007,9 @@ def test_poisoned_memory_does_not_get_into_a_graph(program: ProgramFunction) -> 
 
 
 @pytest.mark.parametrize("entry", ["orStreamBeginCapture", "orGraphInstantiate"])
-def test_a_capture_that_the_driver_refuses_leaves_all_usable(on_stream: torch.Stream, entry: str) -> None:
+def test_a_capture_that_the_driver_refuses_leaves_all_usable(
+    on_stream: torch.Stream, no_collection: None, entry: str
+) -> None:
     device = str(on_stream.device)
     openreg.empty_cache()
     before, graph = reserved(device), Graph()
