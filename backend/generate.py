@@ -81,7 +81,7 @@ class Vendor(NamedTuple):
         """
         for argument, file in (("VENDOR_HEADER", self.header), ("VENDOR_LIB", self.library)):
             if not file.is_file():
-                raise ValueError(f"{argument} is {str(file)!r}, which is no file; expected the path of the vendor's")
+                raise ValueError(f"{argument} is {str(file)!r}, which is not a file; expected the path of the vendor's")
         headers = {posixpath.basename(path): text for path, text in tree.items() if path.endswith(".h")}
         if self.header.name in headers:
             raise ValueError(f"VENDOR_HEADER is {str(self.header)!r}, and the project has a header of that name")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import toy_driver
-from levels import FOR_TWO_DEVICES, GROUPS, LEVELS, Level
+from levels import FOR_TWO_DEVICES, GROUPS, LEVELS, OPTIONAL, Level
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests" / "contract"
@@ -157,6 +157,9 @@ def render_levels() -> str:
     for level in LEVELS:
         entries = ", ".join(f"`or{entry}`{two.get(entry, '')}" for entry in level.entries.split())
         lines.append(f"| {level.name} | {level.steps} | {entries} |")
+    for level in OPTIONAL:
+        entries = ", ".join(f"`or{entry}`" for entry in level.entries.split())
+        lines.append(f"| *optional:* {level.name} | {level.steps} | {entries} |")
     return "\n".join(lines) + "\n"
 
 

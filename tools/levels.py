@@ -20,10 +20,12 @@ class Level(NamedTuple):
     entries: str  # without "or"
 
 
-def read_levels() -> list[Level]:
+def read_levels(array: str) -> list[Level]:
     """Reads them from the C++ that names them in errors."""
-    rows = re.findall(r'\{"([^"]+)",\s*"([\d-]+)",\s*((?:"[^"]*"\s*)+)\}', SOURCE.read_text(encoding="utf-8"))
+    text = SOURCE.read_text(encoding="utf-8").split(f"{array}[] = {{")[1].split("};")[0]
+    rows = re.findall(r'\{"([^"]+)",\s*"([\d-]+)",\s*((?:"[^"]*"\s*)+)\}', text)
     return [Level(name, steps, "".join(re.findall('"([^"]*)"', texts))) for name, steps, texts in rows]
 
 
-LEVELS = read_levels()
+LEVELS = read_levels("kLevels")
+OPTIONAL = read_levels("kOptional")  # what one thing in a step needs, while the rest of the step does without

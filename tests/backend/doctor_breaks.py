@@ -137,7 +137,7 @@ BREAKS = [
         "event versions",
         lazy("torch.Event", "record", "self.event_id or super().record(*args)"),
         SILENT,
-        "still stands for the first time",
+        "is still at its first point",
     ),
     Break("event versions", lazy("torch.Event", "synchronize"), SILENT, "recorded again returns before"),
     Break("event times", lazy("torch.Event", "elapsed_time", "return 0.0"), SILENT, "elapsed_time() is 0"),
@@ -146,7 +146,7 @@ BREAKS = [
     Break("event versions", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
     # pinned memory
     Break("pin_memory", "torch.Tensor.pin_memory = torch.Tensor.clone", SILENT, "is_pinned() is False"),
-    Break("pin_memory", "torch.Tensor.is_pinned = lambda self: True", SILENT, "that nobody has pinned"),
+    Break("pin_memory", "torch.Tensor.is_pinned = lambda self: True", SILENT, "that was never pinned"),
     Break(
         "non_blocking copies",
         "torch.Tensor.copy_ = lambda self, other, **options: self",

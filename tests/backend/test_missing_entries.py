@@ -38,6 +38,12 @@ NEED_MORE = {
     "torch.Event('openreg', enable_timing=True).record()": "orEventCreateWithFlags",
     "torch.openreg.mem_get_info()": "orMemGetInfo",
 }
+NEED_OPTIONAL = {
+    "torch.openreg.reset_device(0)": "orDeviceReset (optional: devices that are reset, step 01)",
+    "pickle.dumps(torch.zeros(2).to('openreg'))": (
+        "orIpcGetMemHandle (optional: memory shared between processes, step 13)"
+    ),
+}
 PRINT_THE_ERROR = """
 try:
     {code}
@@ -92,6 +98,12 @@ def test_on_the_toy_driver_each_call_names_the_entry_that_is_missing(
     said = program(PRINT_THE_ERROR.format(code=code), OPENREG_DRIVER=toy)
     assert said.startswith("NotImplementedError: ")
     assert f"not implemented: {NEED_MORE[code]} (level '" in said
+
+
+@pytest.mark.parametrize("code", NEED_OPTIONAL)
+def test_what_one_call_alone_needs_is_called_optional(program: ProgramFunction, toy: str, code: str) -> None:
+    said = program(PRINT_THE_ERROR.format(code=code), OPENREG_DRIVER=toy)
+    assert said == f"NotImplementedError: openreg: not implemented: {NEED_OPTIONAL[code]} [orErrorNotImplemented]\n"
 
 
 def test_where_fallbacks_are_refused_an_operator_says_what_the_driver_lacks(program: ProgramFunction, toy: str) -> None:

@@ -106,7 +106,7 @@ def test_a_project_can_be_of_any_step_and_needs_no_vendor(tmp_path: Path) -> Non
     ("more", "said"),
     [
         (["--vendor-header", "none.h"], "VENDOR_HEADER and VENDOR_LIB go together; expected both or none"),
-        (["--vendor-header", "none.h", "--vendor-lib", "none.so"], "VENDOR_HEADER is 'none.h', which is no file"),
+        (["--vendor-header", "none.h", "--vendor-lib", "none.so"], "VENDOR_HEADER is 'none.h', which is not a file"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_leaves_nothing(tmp_path: Path, more: list[str], said: str) -> None:

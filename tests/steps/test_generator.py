@@ -267,7 +267,7 @@ def test_the_vendors_usual_names_are_taken(tmp_path: Path) -> None:
 
 def test_a_vendors_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     done = command("acme", "--out", tmp_path / "new", "--vendor-header", "none.h", "--vendor-lib", "none.so")
-    assert done.stderr == "backend: VENDOR_HEADER is 'none.h', which is no file; expected the path of the vendor's\n"
+    assert done.stderr == "backend: VENDOR_HEADER is 'none.h', which is not a file; expected the path of the vendor's\n"
     done = command("acme", "--out", tmp_path / "new", "--vendor-header", "none.h")
     assert done.stderr == "backend: VENDOR_HEADER and VENDOR_LIB go together; expected both or none\n"
     assert not (tmp_path / "new").exists()

@@ -32,6 +32,14 @@ constexpr Level kLevels[] = {
     {"kernels, one by one", "05-18", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"},
 };
 
+// Beside the levels: what one thing in a step needs, while the rest of the step does without.
+constexpr Level kOptional[] = {
+    {"devices that are reset", "01", "DeviceReset"},
+    {"memory shared between processes", "13",
+     "IpcGetMemHandle IpcOpenMemHandle IpcCloseMemHandle IpcGetEventHandle IpcOpenEventHandle"},
+    {"what the profiler knows of the device", "15", "ActivitySubscribe ActivityUnsubscribe"},
+};
+
 bool hasWord(std::string_view text, std::string_view word) {
   const auto isLetter = [text](size_t at) {
     return at < text.size() && std::isalpha(static_cast<unsigned char>(text[at])) != 0;
@@ -44,15 +52,27 @@ bool hasWord(std::string_view text, std::string_view word) {
   return false;
 }
 
+bool names(const Level& level, const std::string& message) {
+  std::istringstream entries(level.entries);
+  for (std::string entry; entries >> entry;) {
+    if (hasWord(message, "or" + entry)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 } // namespace
 
 std::string levelOf(const std::string& message) {
   for (const auto& level : kLevels) {
-    std::istringstream entries(level.entries);
-    for (std::string entry; entries >> entry;) {
-      if (hasWord(message, "or" + entry)) {
-        return c10::str("level '", level.name, "', from step ", std::string_view(level.steps).substr(0, 2), " on");
-      }
+    if (names(level, message)) {
+      return c10::str("level '", level.name, "', from step ", std::string_view(level.steps).substr(0, 2), " on");
+    }
+  }
+  for (const auto& level : kOptional) {
+    if (names(level, message)) {
+      return c10::str("optional: ", level.name, ", step ", level.steps);
     }
   }
   return "";

@@ -1,4 +1,4 @@
-// Where the ranks of a group on one machine meet: a page of memory that all of them have, and nobody's service.
+// Where the ranks of a group on one machine meet: a page of memory that all of them share. No process serves it.
 #pragma once
 
 #include "distributed/announcement.h"

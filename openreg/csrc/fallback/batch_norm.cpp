@@ -2,6 +2,7 @@
 // and its schema doesn't say so.
 #include "fallback/on_cpu.h"
 #include "fallback/policy.h"
+#include "ops/tensor/optional_tensor.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/native_batch_norm.h>
@@ -10,8 +11,6 @@
 
 namespace openreg {
 namespace {
-
-using OptionalTensor = std::optional<at::Tensor>;
 
 // LITERALINCLUDE START: BATCH NORM ON CPU
 void bringBack(const OptionalTensor& changed, const OptionalTensor& to) {

@@ -2,6 +2,7 @@
 // operators.
 #include "fallback/on_cpu.h"
 #include "fallback/policy.h"
+#include "ops/tensor/optional_tensor.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -16,8 +17,6 @@
 
 namespace openreg {
 namespace {
-
-using OptionalTensor = std::optional<at::Tensor>;
 
 // The CPU runs a cell as a dozen operators. Where the device is an accelerator PyTorch calls one fused operator
 // instead, which keeps the activated gates for the backward pass in a workspace that only the two of them read.

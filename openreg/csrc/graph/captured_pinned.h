@@ -11,8 +11,8 @@ namespace openreg {
 
 // LITERALINCLUDE START: CAPTURED PINNED
 /**
- * @brief The pinned memory of the copies in a graph. Each replay uses it again, so it is nobody else's until the graph
- *        is gone, even if its tensor dies before.
+ * @brief The pinned memory of the copies in a graph. Each replay uses it again, so nobody else is given it until the
+ *        graph is gone, even if its tensor dies before.
  */
 class CapturedPinned {
  public:

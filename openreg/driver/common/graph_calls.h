@@ -75,7 +75,7 @@ struct GraphCalls {
       const auto* work = node < nodes.size() ? std::get_if<KernelWork>(&nodes[node]->work) : nullptr;
       if (work == nullptr) {
         throw Refused{orDriverError(
-            orErrorInvalidValue, "argument 'node' is %zu, which is no kernel of the graph's %zu nodes; expected one",
+            orErrorInvalidValue, "argument 'node' is %zu; expected the index of a kernel node, in a graph of %zu nodes",
             node, nodes.size())};
       }
       KernelCalls<Driver>::requireArguments(

@@ -659,7 +659,7 @@ enum {
  * is read and one of what is written: each is checked.
  */
 typedef struct orPointerArg {
-  uint32_t offset; /**< Where in the argument bytes the pointer stands; a multiple of 8. */
+  uint32_t offset; /**< Where the pointer is in the argument bytes; a multiple of 8. */
   uint32_t access; /**< ::orAccessRead, ::orAccessWrite or both. */
   int64_t lower;   /**< First byte used, relative to the pointer; negative when strides are. */
   uint64_t extent; /**< Bytes used from there on; 0 if the kernel touches nothing (the pointer may then be null). */
@@ -898,7 +898,7 @@ typedef enum orActivityKind {
   orActivityKernel = 0,       /**< A kernel ran on a stream. */
   orActivityMemcpy = 1,       /**< A copy ran. */
   orActivityMemset = 2,       /**< A fill ran. */
-  orActivityWait = 3,         /**< A stream stood and waited for an event. */
+  orActivityWait = 3,         /**< A stream waited for an event. */
   orActivityHostFunction = 4, /**< A function of ::orLaunchHostFunc ran. */
   orActivityCall = 5,         /**< The host called an entry that submits work, waits for it, or loads a module. */
   orActivityAllocation = 6,   /**< The host called ::orMalloc or ::orMallocHost. */

@@ -131,7 +131,7 @@ bool runKernel(Stream& stream, const orKernelEntry& entry, char* args, std::span
   } catch (const std::exception& error) {
     kernel.fail(orErrorLaunchFailure, error.what());
   } catch (...) {
-    kernel.fail(orErrorLaunchFailure, "it threw something that is no std::exception");
+    kernel.fail(orErrorLaunchFailure, "it threw something that is not a std::exception");
   }
   return true;
 }

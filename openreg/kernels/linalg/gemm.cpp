@@ -229,7 +229,7 @@ void multiplyIntegers(const GemmArgs& args, int64_t batch, int64_t row, int64_t 
 struct IntegerGemm {
   void operator()(const GemmArgs& args, orKernelContext& context) const {
     if (computeTypeOf(args.dtype) != ComputeType::Int64) {
-      return context.fail(&context, orErrorInvalidValue, "dtype is no integer");
+      return context.fail(&context, orErrorInvalidValue, "dtype is not an integer type");
     }
     Product product{args, nullptr, true};
     context.parallelFor(

@@ -11,7 +11,7 @@ namespace openreg::kernels {
 /// Where an operand's next element is. Rows (runs along dimension 0) are walked inside, so that short ones cost little.
 class Cursor {
  public:
-  /// Stands at element number `at` of a space with these sizes.
+  /// Begins at element number `at` of a space with these sizes.
   Cursor(int dims, const int64_t* sizes, const int64_t* strides, int64_t at)
       : dims_(dims), sizes_(sizes), strides_(strides) {
     for (int i = 0; i < dims_; ++i) {

@@ -1,4 +1,4 @@
-// Elementwise kernels: signs, absolute values, and what is no ordinary number.
+// Elementwise kernels: signs, absolute values, and what is not an ordinary number.
 #include <cmath>
 #include <limits>
 #include <numbers>

@@ -116,7 +116,7 @@ bool becomes(Condition condition, int seconds) {
 }
 
 struct Throw {
-  int64_t what;  // 0: std::bad_alloc, 1: std::runtime_error, 2: something that is no std::exception
+  int64_t what;  // 0: std::bad_alloc, 1: std::runtime_error, 2: something that is not a std::exception
   int64_t where; // 0: no loop, 1: every piece, 2: pieces in the kernel's own thread, 3: pieces in other threads
 };
 

@@ -79,9 +79,7 @@ at::Tensor& maskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::
   at::assert_no_internal_overlap(out);
   at::assert_no_overlap(out, self);
   at::assert_no_overlap(out, mask);
-  const auto selected = maskedSelect(self, mask);
-  resizeOutput(out, selected.sizes(), {}, self.options());
-  return out.copy_(selected);
+  return copyResult(maskedSelect(self, mask), out);
 }
 
 at::Tensor& maskedScatter(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source) {

@@ -8,9 +8,7 @@ namespace openreg {
 namespace {
 
 at::Tensor& narrowCopyOut(const at::Tensor& self, int64_t dim, c10::SymInt start, c10::SymInt length, at::Tensor& out) {
-  const auto part = self.narrow_symint(dim, std::move(start), std::move(length));
-  resizeOutput(out, part.sizes(), {}, part.options());
-  return out.copy_(part);
+  return copyResult(self.narrow_symint(dim, std::move(start), std::move(length)), out);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

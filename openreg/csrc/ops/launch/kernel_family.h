@@ -13,8 +13,8 @@ namespace openreg {
 /**
  * @brief The kernels "name.float", "name.int64" and so on of the driver's module.
  *
- * Which of them exist is the driver's knowledge and stands nowhere else: a type that an operator does not have is a
- * kernel that is not found. Any thread.
+ * Which of them exist only the driver knows: a type that an operator does not have is a kernel that is not found.
+ * Any thread.
  */
 class C10_EXPORT KernelFamily {
  public:

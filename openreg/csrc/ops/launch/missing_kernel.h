@@ -11,7 +11,7 @@ namespace openreg {
 /**
  * @brief The driver has no kernel of that name, or no kernels at all.
  *
- * Thrown where kernels are looked up. It is no failure of the device: what was queued before runs. Python gets a
+ * Thrown where kernels are looked up. The device has not failed: what was queued before runs. Python gets a
  * NotImplementedError.
  */
 class MissingKernel final : public c10::NotImplementedError {

@@ -28,9 +28,7 @@ at::Tensor multilabelMarginLossBackward(
 std::tuple<at::Tensor&, at::Tensor&> multilabelMarginLossOut(
     const at::Tensor& self, const at::Tensor& target, int64_t reduction, at::Tensor& out, at::Tensor& isTarget) {
   const auto [loss, targets] = multilabelMarginLoss(self, target, reduction);
-  resizeOutput(out, loss.sizes(), {}, loss.options());
-  resizeOutput(isTarget, targets.sizes(), {}, targets.options());
-  return {out.copy_(loss), isTarget.copy_(targets)};
+  return {copyResult(loss, out), copyResult(targets, isTarget)};
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -61,11 +61,7 @@ std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(
     at::Tensor& out,
     at::Tensor& totalWeight) {
   const auto [loss, total] = nllLoss2d(self, target, weight, reduction, ignoreIndex);
-  resizeOutput(out, loss.sizes(), {}, loss.options());
-  resizeOutput(totalWeight, total.sizes(), {}, total.options());
-  out.copy_(loss);
-  totalWeight.copy_(total);
-  return {out, totalWeight};
+  return {copyResult(loss, out), copyResult(total, totalWeight)};
 }
 
 at::Tensor& nllLoss2dBackwardOut(

@@ -54,9 +54,7 @@ at::Tensor& binaryCrossEntropyOut(
     losses.mul_(factors);
   }
   if (reduction != at::Reduction::None) {
-    const auto sum = reduction == at::Reduction::Mean ? losses.mean() : losses.sum();
-    resizeOutput(out, {}, {}, self.options());
-    out.copy_(sum);
+    copyResult(reduction == at::Reduction::Mean ? losses.mean() : losses.sum(), out);
   }
   return out;
 }

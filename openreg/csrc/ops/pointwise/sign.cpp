@@ -1,4 +1,4 @@
-// Signs, absolute values, and what is no ordinary number.
+// Signs, absolute values, and what is not an ordinary number.
 #include "ops/pointwise/elementwise_stub.h"
 #include "ops/pointwise/elementwise_stub_of_input.h"
 #include "ops/structured/forms.h"

@@ -25,7 +25,7 @@ enum class Form { Functional, InPlace, Out };
  *
  * A structured class has two member functions. `meta` checks the arguments and says through set_output_...() what each
  * output is like; `impl` computes. What lies between, making the outputs or checking those that were given, is the same
- * for all classes and stands here.
+ * for all classes, and is here.
  * @tparam S The class.
  * @tparam Outputs How many outputs.
  */
@@ -65,7 +65,7 @@ class StructuredCall final : public S {
 
   at::Tensor& made(size_t i) { return made_[i]; }
 
-  /// Brings what stands in place of given outputs to where it belongs.
+  /// Brings what was computed in place of given outputs to where it belongs.
   void finish() {
     for (size_t i = 0; i < Outputs; ++i) {
       if (C10_UNLIKELY(made_[i].defined())) {

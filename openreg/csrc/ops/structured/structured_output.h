@@ -1,16 +1,13 @@
 // What structured operators owe their outputs and arguments, whatever they compute.
 #pragma once
 
+#include "ops/tensor/optional_tensor.h"
+
 #include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
 #include <c10/macros/Export.h>
 
-#include <optional>
-
 namespace openreg {
-
-/// An argument that may be left out.
-using OptionalTensor = std::optional<at::Tensor>;
 
 // LITERALINCLUDE START: STRUCTURED OUTPUT
 /** @brief A new tensor on the current device. @param strides Empty: as the options' memory format says. */

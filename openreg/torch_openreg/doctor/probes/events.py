@@ -51,7 +51,7 @@ def versions(backend: Backend) -> None:
         event.record(stream)
         early, busy = event.query(), not stream.query()  # in this order: the stream may end in between
         if early and busy:
-            raise Silent("recorded again, an event still stands for the first time")
+            raise Silent("after a second record, the event is still at its first point")
         if busy:
             break
     else:

@@ -18,7 +18,7 @@ def pin_memory(backend: Backend) -> None:
     if not pinned.is_pinned():
         raise Silent("pin_memory() gives a tensor whose is_pinned() is False")
     if here.is_pinned():
-        raise Silent("is_pinned() is True of memory that nobody has pinned")
+        raise Silent("is_pinned() is True of memory that was never pinned")
     backend.check(pinned, here, "pin_memory")
 
 

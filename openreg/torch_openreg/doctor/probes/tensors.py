@@ -53,7 +53,7 @@ def host_read(backend: Backend) -> str:
     torch.accelerator.synchronize()
     ended = Child(lambda: ctypes.c_int32.from_address(there.data_ptr()).value, backend.patience, group=False).wait()
     if ended.status == 0 and ended.said != 305419896:
-        raise Silent("the host reads something else at data_ptr(): it is no address of the host's")
+        raise Silent("the host reads something else at data_ptr(), so it is not an address of the host")
     return "the host can read it" if ended.status == 0 else f"a process that reads it {ended.how}"
 
 
