@@ -1,8 +1,8 @@
 // Python ↔ the history of device memory.
 #include "module.h"
 
-#include "memory/observers.h"
-#include "memory/snapshot.h"
+#include "memory/history/observers.h"
+#include "memory/history/snapshot.h"
 
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/profiler/combined_traceback.h>

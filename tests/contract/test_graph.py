@@ -536,7 +536,9 @@ def test_only_a_kernel_has_arguments_and_it_keeps_its_own_rules(api: OpenReg, li
     name = "orGraphExecKernelNodeSetParams"
     for node in (0, 2):
         error = lib.orGraphExecKernelNodeSetParams(made, node, api.ffi.NULL, 0, api.ffi.NULL, 0)
-        api.check(error, "orErrorInvalidValue", f"^{name}: argument 'node' is {node}; expected the index of a kernel node")
+        api.check(
+            error, "orErrorInvalidValue", f"^{name}: argument 'node' is {node}; expected the index of a kernel node"
+        )
     error = lib.orGraphExecKernelNodeSetParams(made, 1, b"12345678", 8, api.pointer_args((4, READ, 0, 8)), 1)
     api.check(error, "orErrorInvalidValue", f"^{name}: argument 'pointers'")
     graphs.launch(made, stream)

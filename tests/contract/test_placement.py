@@ -1,4 +1,4 @@
-"""A thread that leaves another's core: where it may run afterwards is what it was, or what somebody has said meanwhile."""
+"""A thread that leaves another's core: it may run where it was told to, by whoever said so last."""
 
 from __future__ import annotations
 
@@ -78,8 +78,7 @@ def test_a_thread_that_leaves_a_core_may_run_where_it_was_told_to(tmp_path: Path
     source, program = tmp_path / "leave.cpp", tmp_path / "leave"
     source.write_text(PROGRAM)
     compiler = os.environ.get("CXX") or shutil.which("c++") or "c++"
-    run(
-        [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{COMMON}", source]
-        + [COMMON / "placement.cpp", COMMON / "platform.cpp", "-o", program, "-pthread"]
-    )
+    system = COMMON / "system"
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{system}", "-pthread"]
+    run([compiler, *flags, source, system / "placement.cpp", system / "platform.cpp", "-o", program])
     run([program, how])

@@ -6,8 +6,8 @@
 namespace openreg {
 
 /**
- * @brief The level of the entry that a driver's message names, or what optional thing needs it, in words; "" if it names
- *        none. Does not block.
+ * @brief The level of the entry that a driver's message names, or what optional thing needs it, in words; "" if it
+ * names none. Does not block.
  * @param message Such as "not implemented: orMallocHost".
  */
 std::string levelOf(const std::string& message);

@@ -1,7 +1,7 @@
 // Collectives that bring values from one rank to all, or from all to one: broadcast, all_gather, gather, scatter.
 #include "distributed/coalescing.h"
 #include "distributed/collective.h"
-#include "distributed/direct_queue.h"
+#include "distributed/direct/direct_queue.h"
 #include "distributed/flat.h"
 
 namespace openreg {

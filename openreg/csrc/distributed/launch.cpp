@@ -1,6 +1,6 @@
 // How an operation is queued: behind the work of the current stream, on a stream of the group's.
 #include "device/error.h"
-#include "distributed/direct_queue.h"
+#include "distributed/direct/direct_queue.h"
 #include "distributed/process_group.h"
 #include "graph/capture.h"
 #include "memory/allocator.h"

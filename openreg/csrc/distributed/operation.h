@@ -1,7 +1,7 @@
 // One operation of a process group: what it moves between device and host, and what the ranks exchange in between.
 #pragma once
 
-#include "distributed/announcement.h"
+#include "distributed/direct/announcement.h"
 
 #include <c10/core/Device.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>

@@ -1,7 +1,7 @@
 // The c10d backend "occl": collectives of openreg tensors.
 #pragma once
 
-#include "distributed/direct.h"
+#include "distributed/direct/direct.h"
 #include "distributed/work.h"
 
 #include <c10/core/Stream.h>

@@ -1,7 +1,7 @@
 // Collectives that compute: all_reduce, reduce, reduce_scatter.
 #include "distributed/coalescing.h"
 #include "distributed/collective.h"
-#include "distributed/direct_queue.h"
+#include "distributed/direct/direct_queue.h"
 #include "distributed/flat.h"
 #include "distributed/reduce_op.h"
 

@@ -3,7 +3,7 @@
 
 #include <openreg.h>
 
-#include "memory/history.h"
+#include "memory/history/history.h"
 
 #include <c10/core/Device.h>
 

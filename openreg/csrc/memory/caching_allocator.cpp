@@ -13,7 +13,7 @@
 // LITERALINCLUDE START: POOL SHARE FUNCTIONS
 #include "memory/pool_share.h"
 // LITERALINCLUDE END: POOL SHARE FUNCTIONS
-#include "memory/snapshot.h"
+#include "memory/history/snapshot.h"
 #include "stream/handle.h"
 
 #include <c10/core/AllocatorConfig.h>

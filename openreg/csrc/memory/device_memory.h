@@ -1,11 +1,11 @@
 // The memory of one device: its pools, and the locks around them.
 #pragma once
 
-#include "memory/history.h"
+#include "memory/history/history.h"
+#include "memory/history/snapshot.h"
 #include "memory/out_of_memory.h"
 #include "memory/pending.h"
 #include "memory/pool.h"
-#include "memory/snapshot.h"
 
 // LITERALINCLUDE START: PRIVATE POOLS
 #include <atomic>

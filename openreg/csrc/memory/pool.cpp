@@ -2,7 +2,7 @@
 #include "memory/pool.h"
 
 #include "memory/config.h"
-#include "memory/history.h"
+#include "memory/history/history.h"
 
 #include <algorithm>
 #include <iterator>

@@ -7,7 +7,7 @@
 
 #include "common/guarded.h"
 #include "common/lookup.h"
-#include "common/platform.h"
+#include "common/system/platform.h"
 #include "fork.h"
 
 namespace openreg::api {

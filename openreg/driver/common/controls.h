@@ -2,9 +2,9 @@
 #pragma once
 
 #include "api/control.h"
+#include "common/system/threads.h"
 #include "guarded.h"
 #include "objects.h"
-#include "threads.h"
 
 namespace openreg {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "common/memory/memory.h"
 #include "failure.h"
-#include "memory.h"
 #include "options.h"
 
 namespace openreg {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "capture.h"
+#include "common/graph/capture.h"
 #include "handle.h"
 #include "lookup.h"
 #include "shared_event.h"

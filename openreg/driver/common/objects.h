@@ -7,9 +7,9 @@
 
 #include "activity.h"
 #include "api/failure.h"
-#include "capture.h"
 #include "check.h"
-#include "graph_object.h"
+#include "common/graph/capture.h"
+#include "common/graph/graph_object.h"
 #include "handle.h"
 #include "lookup.h"
 #include "openreg_driver.h"

@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-#include "platform.h"
+#include "common/system/platform.h"
 
 namespace openreg {
 

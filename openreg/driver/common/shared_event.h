@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 
-#include "mapping.h"
+#include "common/memory/mapping.h"
+#include "common/memory/shared_file.h"
 #include "openreg.h"
-#include "shared_file.h"
 
 namespace openreg {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "memory.h"
+#include "common/memory/memory.h"
 #include "refused.h"
 
 namespace openreg {

@@ -1,16 +1,16 @@
 // The table of a driver that is made of objects.h.
 #pragma once
 
-#include "activity_calls.h"
-#include "copy_calls.h"
-#include "device_calls.h"
-#include "event_calls.h"
-#include "graph_calls.h"
+#include "common/calls/activity_calls.h"
+#include "common/calls/copy_calls.h"
+#include "common/calls/device_calls.h"
+#include "common/calls/event_calls.h"
+#include "common/calls/graph_calls.h"
+#include "common/calls/ipc_calls.h"
+#include "common/calls/kernel_calls.h"
+#include "common/calls/memory_calls.h"
+#include "common/calls/stream_calls.h"
 #include "guarded.h"
-#include "ipc_calls.h"
-#include "kernel_calls.h"
-#include "memory_calls.h"
-#include "stream_calls.h"
 
 namespace openreg {
 

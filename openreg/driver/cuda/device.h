@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/device.h"
-#include "common/graph.h"
+#include "common/graph/graph.h"
 #include "library.h"
 #include "physical.h"
 #include "services.h"

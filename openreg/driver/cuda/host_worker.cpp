@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "common/threads.h"
+#include "common/system/threads.h"
 #include "device.h"
 
 namespace openreg::cuda {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "common/memory.h"
+#include "common/memory/memory.h"
 #include "library.h"
 
 namespace openreg::cuda {

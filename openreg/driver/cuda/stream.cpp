@@ -4,7 +4,7 @@
 #include <cstring>
 #include <variant>
 
-#include "common/stream_calls.h"
+#include "common/calls/stream_calls.h"
 #include "driver.h"
 
 namespace openreg::cuda {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "common/capture.h"
+#include "common/graph/capture.h"
 #include "common/lookup.h"
 #include "device.h"
 #include "event.h"

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "openreg.h"
+#include "process/device/ring_writer.h"
 #include "recorder.h"
-#include "ring_writer.h"
 #include "wire/channel.h"
 #include "wire/shared_memory.h"
 #include "wire/socket.h"

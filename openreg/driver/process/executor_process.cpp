@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "common/threads.h"
+#include "common/system/threads.h"
 #include "executor.h"
 #include "wire/text.h"
 

@@ -9,10 +9,10 @@
 
 #include "common/objects.h"
 #include "copy.h"
-#include "device.h"
 #include "objects.h"
 #include "peers.h"
 #include "pinned.h"
+#include "process/device/device.h"
 #include "settings.h"
 #include "wire/board.h"
 #include "wire/shared_memory.h"

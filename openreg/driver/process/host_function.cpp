@@ -6,7 +6,7 @@
 #include <deque>
 #include <map>
 
-#include "common/threads.h"
+#include "common/system/threads.h"
 #include "host.h"
 
 namespace openreg::process {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/capture.h"
 #include "common/event.h"
+#include "common/graph/capture.h"
 #include "common/handle.h"
 #include "openreg.h"
 

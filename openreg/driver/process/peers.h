@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "common/shared_file.h"
+#include "common/memory/shared_file.h"
 #include "openreg.h"
 #include "wire/protocol.h"
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "common/arena.h"
-#include "common/memory.h"
+#include "common/memory/arena.h"
+#include "common/memory/memory.h"
 #include "common/visits.h"
 #include "objects.h"
 #include "openreg.h"

@@ -1,7 +1,7 @@
 // Records of an executor's work.
 #include "recorder.h"
 
-#include "common/platform.h"
+#include "common/system/platform.h"
 #include "host.h"
 #include "wire/shared_memory.h"
 #include "wire/text.h"

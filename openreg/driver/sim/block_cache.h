@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "common/memory.h"
+#include "common/memory/memory.h"
 
 namespace openreg::sim {
 

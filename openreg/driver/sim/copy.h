@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "command.h"
-#include "common/space.h"
+#include "common/memory/space.h"
 #include "pinned.h"
+#include "sim/stream/command.h"
 
 namespace openreg::sim {
 

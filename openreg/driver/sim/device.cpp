@@ -5,9 +5,9 @@
 #include <new>
 #include <string>
 
-#include "common/ipc_calls.h"
+#include "common/calls/ipc_calls.h"
+#include "sim/stream/stream.h"
 #include "simulator.h"
-#include "stream.h"
 
 namespace openreg::sim {
 

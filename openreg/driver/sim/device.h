@@ -10,7 +10,7 @@
 #include "common/device.h"
 #include "common/visits.h"
 #include "graph.h"
-#include "point.h"
+#include "sim/stream/point.h"
 
 namespace openreg::sim {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "command.h"
-#include "common/graph.h"
+#include "common/graph/graph.h"
+#include "sim/stream/command.h"
 
 namespace openreg::sim {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <span>
 
-#include "command.h"
 #include "openreg_kernel.h"
+#include "sim/stream/command.h"
 
 namespace openreg::sim {
 

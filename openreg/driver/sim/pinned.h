@@ -6,8 +6,8 @@
 #include <mutex>
 #include <optional>
 
-#include "common/mapping.h"
-#include "common/memory.h"
+#include "common/memory/mapping.h"
+#include "common/memory/memory.h"
 
 namespace openreg::sim {
 

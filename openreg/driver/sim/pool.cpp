@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/threads.h"
+#include "common/system/threads.h"
 
 namespace openreg::sim {
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <mutex>
 
-#include "common/placement.h"
+#include "common/system/placement.h"
 #include "openreg_kernel.h"
 
 namespace openreg::sim {

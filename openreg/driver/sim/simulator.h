@@ -1,15 +1,15 @@
 // Everything the simulator has.
 #pragma once
 
-#include "bell.h"
 #include "common/objects.h"
 #include "copy.h"
 #include "device.h"
-#include "event.h"
 #include "module.h"
 #include "pinned.h"
+#include "sim/stream/bell.h"
+#include "sim/stream/event.h"
+#include "sim/stream/stream.h"
 #include "standstill.h"
-#include "stream.h"
 
 namespace openreg::sim {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "service.h"
-#include "sim/command.h"
 #include "sim/device.h"
+#include "sim/stream/command.h"
 
 namespace openreg::process {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "api/state.h"
-#include "common/kernel_calls.h"
-#include "common/threads.h"
+#include "common/calls/kernel_calls.h"
+#include "common/system/threads.h"
 #include "service.h"
 
 namespace openreg::process {

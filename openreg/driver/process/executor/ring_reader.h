@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "common/placement.h"
+#include "common/system/placement.h"
 #include "process/wire/channel.h"
 #include "process/wire/frames.h"
 

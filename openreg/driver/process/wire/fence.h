@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "common/placement.h"
+#include "common/system/placement.h"
 
 namespace openreg::process {
 

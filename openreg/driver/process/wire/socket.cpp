@@ -11,7 +11,7 @@
 #include <ctime>
 #include <system_error>
 
-#include "common/platform.h"
+#include "common/system/platform.h"
 
 namespace openreg::process {
 
