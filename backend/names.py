@@ -6,6 +6,91 @@ from importlib import util
 
 import torch
 
+# The name becomes a namespace in C++ and a folder of the project: what a namespace can't be called, those of PyTorch and
+# of the standard library, and the folders that a project has.
+_KEYWORDS_OF_CPP = [
+    "alignas",
+    "alignof",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "compl",
+    "concept",
+    "const",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "float",
+    "friend",
+    "goto",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "throw",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "linux",
+    "unix",
+]
+_NAMESPACES = ["at", "caffe", "std", "torch", "pybind"]
+_FOLDERS = ["bindings", "build", "csrc", "device", "dist", "docs", "driver", "kernels", "tests", "tools"]
+
 # What a file of ours may be called at the vendor's, too: `acme.h` and `libacme.so` are theirs.
 _OURS = {"openreg.h": "{}_device.h", "libopenreg.so": "lib{}_device.so", "OPENREG_H": "{}_DEVICE_H"}
 
@@ -28,6 +113,12 @@ def check(name: str, *, ours: bool = False) -> None:
         refuse("and torch.device() reads nothing but letters, with '_' between them")
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
         refuse(f"so torch.{name} would be no Python")
+    if name in _KEYWORDS_OF_CPP:
+        refuse(f"so namespace {name} would be no C++")
+    if name in _NAMESPACES:
+        refuse("which is a namespace of another library")
+    if name in _FOLDERS:
+        refuse("which is a folder that each project has")
     if name == "openreg":
         refuse("which is this repository's own name")
     try:

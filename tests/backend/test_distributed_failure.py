@@ -109,7 +109,10 @@ def test_all_other_ranks_hear_of_one_that_is_gone(ranks: Ranks, transport: str, 
     x = torch.ones(1 << 16, device=device)
     dist.all_reduce(x)
     x.cpu()
+    tell(f"rank {{RANK}} has its first result")
     if RANK == 2:
+        for other in (0, 1):  # who dies earlier may take along what is on its way to them
+            await_key(f"rank {{other}} has its first result")
         with open(f"{{FOLDER}}/process", "w") as file:
             file.write(str(os.getpid()))
         tell("rank 2 goes")

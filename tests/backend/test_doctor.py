@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -309,6 +311,28 @@ def test_the_oldest_tools_are_those_of_the_build() -> None:
 def test_the_levels_of_a_driver_are_those_of_the_contracts_tests() -> None:
     levels = load_module(ROOT / "tools" / "levels.py").LEVELS
     assert [(level.steps, level.entries.split()) for level in levels] == entries.LEVELS
+    assert tuple(entries.FOR_TWO_DEVICES) == load_module(ROOT / "tools" / "levels.py").FOR_TWO_DEVICES
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_driver_of_one_device_needs_no_copies_between_devices(count: int) -> None:
+    class Library:
+        """A driver that has all but those copies."""
+
+        def __getattr__(self, name: str) -> Callable[..., int]:
+            def entry(*arguments: object) -> int:
+                if name == "orGetDeviceCount":
+                    ctypes.cast(arguments[0], ctypes.POINTER(ctypes.c_int))[0] = count
+                return 9 if name == "orMemcpyPeerAsync" else 0
+
+            return entry
+
+        def orGetLastErrorMessage(self) -> bytes:  # noqa: N802 - the contract's name
+            return b"not implemented: orMemcpyPeerAsync"
+
+    lacking, asked = entries.missing_entries(Library())
+    assert lacking == ([] if count == 1 else ["MemcpyPeerAsync"])
+    assert asked == sum(len(names) for _, names in entries.LEVELS) - (count == 1)
 
 
 def test_each_chapter_that_a_row_names_is_written_or_on_the_ladder() -> None:

@@ -801,10 +801,23 @@ def test_work_from_outside_cannot_be_waited_for(on_stream: torch.Stream, gate: G
     done = side.record_event()
     graph = Graph()
     graph.capture_begin()
-    with pytest.raises(torch.AcceleratorError, match="Let a stream join the capture first"):
+    with pytest.raises(torch.AcceleratorError, match="Let a stream of the device join the capture first"):
         on_stream.wait_event(done)
     with pytest.raises(torch.AcceleratorError, match="made the capture invalid"):
         graph.capture_end()
+
+
+def test_a_copy_to_another_device_is_refused(on_stream: torch.Stream, other_device: str) -> None:
+    x, graph = torch.ones(4, device=on_stream.device), Graph()
+    text = "A graph is of one device: copy to and from others before the capture, or after a replay"
+    for copy in (lambda: x.to(other_device), lambda: torch.ones(4, device=other_device).to(on_stream.device)):
+        with pytest.raises(torch.AcceleratorError, match=text), graph:
+            copy()
+        assert not on_stream.is_capturing()
+    with graph:
+        y = x + 1
+    graph.replay()
+    assert y.to(other_device).tolist() == [2.0] * 4
 
 
 def test_another_thread_cannot_end_a_capture_which_goes_on(on_stream: torch.Stream) -> None:

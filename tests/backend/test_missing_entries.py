@@ -40,7 +40,7 @@ NEED_MORE = {
 }
 NEED_OPTIONAL = {
     "torch.openreg.reset_device(0)": "orDeviceReset (optional: devices that are reset, step 01)",
-    "pickle.dumps(torch.zeros(2).to('openreg'))": (
+    "__import__('multiprocessing.reduction').reduction.ForkingPickler.dumps(torch.zeros(2).to('openreg'))": (
         "orIpcGetMemHandle (optional: memory shared between processes, step 13)"
     ),
 }

@@ -57,9 +57,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def is_of_another_driver(why: str) -> bool:
     """Whether a test was skipped for something that the contract doesn't ask of the driver under test.
 
-    A second device, the simulator's controls and settings, copies that can be queued.
+    A second device, the simulator's controls and settings, copies that can be queued, a clock.
     """
-    return not re.search(r"not implemented: or(?!Sim)", why)
+    return not re.search(r"not implemented: or(?!Sim|EventElapsedTime)", why)
 
 
 def reason(report: pytest.TestReport) -> str:

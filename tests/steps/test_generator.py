@@ -47,6 +47,11 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         ("_acme", "and torch.device() reads nothing but letters"),
         ("lambda", "so torch.lambda would be no Python"),
         ("match", "so torch.match would be no Python"),
+        ("template", "so namespace template would be no C++"),
+        ("static_cast", "so namespace static_cast would be no C++"),
+        ("linux", "so namespace linux would be no C++"),  # a macro of the compiler's
+        ("at", "which is a namespace of another library"),
+        ("tests", "which is a folder that each project has"),
         ("openreg", "which is this repository's own name"),
         ("cuda", "which is a device that PyTorch has"),
         ("fft", "and torch.fft is something else in PyTorch"),

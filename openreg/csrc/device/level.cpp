@@ -23,7 +23,7 @@ constexpr Level kLevels[] = {
      "Malloc Free PointerGetAttributes StreamGetDefault MemcpyWithStream MemcpyAsync"},
     {"streams and events", "06",
      "DeviceGetStreamPriorityRange StreamCreateWithPriority StreamDestroy StreamQuery StreamSynchronize "
-     "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize EventElapsedTime"},
+     "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize"},
     {"memory, pinned memory, several devices", "07-15", "MemGetInfo MallocHost FreeHost MemcpyPeerAsync"},
     {"graphs", "16",
      "StreamBeginCapture StreamEndCapture StreamGetCaptureInfo ThreadExchangeStreamCaptureMode GraphInstantiate "
@@ -35,6 +35,7 @@ constexpr Level kLevels[] = {
 // Beside the levels: what one thing in a step needs, while the rest of the step does without.
 constexpr Level kOptional[] = {
     {"devices that are reset", "01", "DeviceReset"},
+    {"times between events", "06", "EventElapsedTime"},
     {"memory shared between processes", "13",
      "IpcGetMemHandle IpcOpenMemHandle IpcCloseMemHandle IpcGetEventHandle IpcOpenEventHandle"},
     {"what the profiler knows of the device", "15", "ActivitySubscribe ActivityUnsubscribe"},

@@ -16,7 +16,8 @@ const char* captureAdvice(orError_t error) {
     case orErrorStreamCaptureUnjoined:
       return ". Let the stream that captures wait for the others before the capture ends: stream.wait_stream(other)";
     case orErrorStreamCaptureIsolation:
-      return ". Let a stream join the capture first: other.wait_stream(stream), with the stream that captures";
+      return ". Let a stream of the device join the capture first: other.wait_stream(stream), with the stream that "
+             "captures. A graph is of one device: copy to and from others before the capture, or after a replay";
     case orErrorStreamCaptureWrongThread:
       return ". End it there, or begin it with capture_error_mode='relaxed'";
     default:

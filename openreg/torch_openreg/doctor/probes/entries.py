@@ -12,7 +12,7 @@ LEVELS = [
     (
         "06",
         "DeviceGetStreamPriorityRange StreamCreateWithPriority StreamDestroy StreamQuery StreamSynchronize "
-        "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize EventElapsedTime",
+        "StreamWaitEvent EventCreateWithFlags EventDestroy EventRecord EventQuery EventSynchronize",
     ),
     ("07-15", "MemGetInfo MallocHost FreeHost MemcpyPeerAsync"),
     (
@@ -24,6 +24,7 @@ LEVELS = [
     ("05-18", "MemsetAsync ModuleLoad ModuleGetKernel LaunchKernel"),  # without them the CPU computes
 ]
 LEVELS = [(steps, names.split()) for steps, names in LEVELS]
+FOR_TWO_DEVICES = ["MemcpyPeerAsync"]
 NOT_IMPLEMENTED = 9  # orErrorNotImplemented
 # What the library says of an entry that isn't there, and the beginning of a driver of one that is to be written.
 LACKS = re.compile(r"\b(?:not implemented|TODO): (?:or)?(\w+)")
@@ -32,7 +33,7 @@ DOES_NOTHING = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)  # for a 
 
 
 def missing_entries(library: ctypes.CDLL) -> tuple[list[str], int]:
-    """Calls all functions of the levels.
+    """Calls all functions of the levels, but for those that a driver of one device has no use for.
 
     Returns:
         The names of those that the driver lacks, and how many were called.
@@ -61,7 +62,6 @@ def missing_entries(library: ctypes.CDLL) -> tuple[list[str], int]:
         "LaunchHostFunc": [no, DOES_NOTHING, no],
         "EventCreateWithFlags": [out, zero],
         "EventRecord": [no, no],
-        "EventElapsedTime": [out, no, no],
         "MemGetInfo": [out, other, zero],
         "MallocHost": [out, size],
         "MemcpyPeerAsync": [host, zero, host, zero, size, no],
@@ -74,7 +74,9 @@ def missing_entries(library: ctypes.CDLL) -> tuple[list[str], int]:
         "GraphLaunch": [no, no],
         "GraphDebugDotPrint": [no, ctypes.c_char_p(b"")],
     }
-    names = [name for _, names in LEVELS for name in names]
+    count = ctypes.c_int()
+    alone = library.orGetDeviceCount(ctypes.byref(count)) == 0 and count.value == 1
+    names = [name for _, names in LEVELS for name in names if not (alone and name in FOR_TWO_DEVICES)]
     lacking = []
     for name in names:
         status = getattr(library, f"or{name}")(*arguments.get(name, [no]))  # the others take a handle or a pointer
