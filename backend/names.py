@@ -6,88 +6,15 @@ from importlib import util
 
 import torch
 
-# The name becomes a namespace in C++ and a folder of the project: what a namespace can't be called, those of PyTorch and
-# of the standard library, and the folders that a project has.
-_KEYWORDS_OF_CPP = [
-    "alignas",
-    "alignof",
-    "and_eq",
-    "asm",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "case",
-    "catch",
-    "char",
-    "class",
-    "compl",
-    "concept",
-    "const",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "float",
-    "friend",
-    "goto",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or_eq",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "static_assert",
-    "static_cast",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "throw",
-    "typedef",
-    "typeid",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "wchar_t",
-    "while",
-    "xor",
-    "xor_eq",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "linux",
-    "unix",
-]
+# The name becomes a namespace in C++ and a folder of the project. So it can't be a keyword, a namespace that PyTorch or
+# the standard library has, or a folder that a project has.
+_KEYWORDS_OF_CPP = """
+alignas alignof and_eq asm auto bitand bitor bool case catch char class compl concept const consteval constexpr
+constinit decltype default delete do double dynamic_cast else enum explicit export extern float friend goto inline int
+long mutable namespace new noexcept not_eq nullptr operator or_eq private protected public register reinterpret_cast
+requires short signed sizeof static static_assert static_cast struct switch template this throw typedef typeid typename
+union unsigned using virtual void volatile wchar_t while xor xor_eq co_await co_return co_yield linux unix
+"""
 _NAMESPACES = ["at", "caffe", "std", "torch", "pybind"]
 _FOLDERS = ["bindings", "build", "csrc", "device", "dist", "docs", "driver", "kernels", "tests", "tools"]
 
@@ -113,7 +40,7 @@ def check(name: str, *, ours: bool = False) -> None:
         refuse("and torch.device() reads nothing but letters, with '_' between them")
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
         refuse(f"so torch.{name} would be no Python")
-    if name in _KEYWORDS_OF_CPP:
+    if name in _KEYWORDS_OF_CPP.split():
         refuse(f"so namespace {name} would be no C++")
     if name in _NAMESPACES:
         refuse("which is a namespace of another library")

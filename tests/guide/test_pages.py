@@ -182,6 +182,13 @@ def test_the_runner_of_inline_python_tells_right_from_wrong(tmp_path: Path, text
     assert done.returncode == code
 
 
+def test_the_words_of_the_glossary_are_in_order() -> None:
+    words = (DOCS / "glossary.md").read_text(encoding="utf-8").split("```{glossary}\n")[1].split("```")[0]
+    terms = re.findall(r"^\S.*$", words, flags=re.MULTILINE)
+    assert len(terms) > 90
+    assert terms == sorted(set(terms), key=str.casefold)
+
+
 def test_the_glossary_has_every_entry_of_the_contract() -> None:
     header = (ROOT / "openreg/driver/include/openreg.h").read_text(encoding="utf-8")
     without_comments = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
