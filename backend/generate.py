@@ -242,9 +242,16 @@ def write(out: Path, files: Tree, message: str) -> None:
     for path, text in files.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_text(text)
-    if shutil.which("git") and not branch.is_in_a_repository(out):
+    without = ""
+    if not shutil.which("git"):
+        without = "git is not installed"
+    elif branch.is_in_a_repository(out):
+        without = "it is in a repository already"
+    else:
         branch.begin(out, files, message)
     print(f"{message}, is in {out}", flush=True)
+    if without:
+        print(f"  without the branch '{branch.BRANCH}', by which it could climb to a later step: {without}", flush=True)
 
 
 def climb(out: Path, files: Tree, message: str) -> None:

@@ -327,7 +327,11 @@ def test_the_program_of_a_project_that_pytorch_loads_is_run_so(tmp_path: Path, s
 
 def test_in_somebodys_repository_a_project_gets_none_of_its_own(tmp_path: Path) -> None:
     git(tmp_path, "init")
-    assert command("acme", "--step", "01", "--out", tmp_path / "new").returncode == 0
+    done = command("acme", "--step", "01", "--out", tmp_path / "new")
+    assert done.returncode == 0
+    assert (
+        "without the branch 'generated', by which it could climb to a later step: it is in a repository" in done.stdout
+    )
     assert not (tmp_path / "new" / ".git").exists()
 
 
