@@ -268,15 +268,23 @@ def test_which_way_a_group_goes_is_decided_once_and_told(ranks: Ranks) -> None:
             os.environ["OCCL_TRANSPORT"] = "staged"
         assert ways(dist.new_group()) == ("staged", "rank 1: OCCL_TRANSPORT is 'staged'")
         assert ways() == ("direct", "")
-        os.environ["OCCL_TRANSPORT"] = "carrier pigeon"
-        raises(dist.new_group, "OCCL_TRANSPORT is 'carrier pigeon'; expected 'staged' or 'direct'", kind=ValueError)
+        os.environ.pop("OCCL_TRANSPORT", None)
         dist.destroy_process_group()
-        os.environ.pop("OCCL_TRANSPORT")
         join(file="another", device_id=None)
         assert ways() == ("staged", "the group was made without device_id")
         dist.destroy_process_group()
     """
     ranks(code)
+
+
+def test_a_way_that_does_not_exist_is_refused(ranks: Ranks) -> None:
+    """In a group of one: of two ranks, the first to refuse leaves, and the other may see that before it has read it."""
+    code = """
+        join()
+        os.environ["OCCL_TRANSPORT"] = "carrier pigeon"
+        raises(dist.new_group, "OCCL_TRANSPORT is 'carrier pigeon'; expected 'staged' or 'direct'", kind=ValueError)
+    """
+    ranks(code, size=1)
 
 
 def test_a_rank_that_cannot_share_memory_makes_the_group_staged(ranks: Ranks) -> None:
