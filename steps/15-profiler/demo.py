@@ -5,6 +5,7 @@ import os
 import torch
 from torch.profiler import DeviceType, ProfilerActivity, profile, record_function
 
+os.environ["OPENREG_SIM"] = "copy_delay=100ms"  # a slow device: the copy still runs when the other stream is to wait
 os.environ["KINETO_LOG_LEVEL"] = "6"  # else PyTorch logs that a recording starts and ends
 weight = torch.randn(256, 256, generator=torch.Generator().manual_seed(0)).to("openreg")
 rows = torch.ones(64, 256).pin_memory()

@@ -278,13 +278,19 @@ def test_which_way_a_group_goes_is_decided_once_and_told(ranks: Ranks) -> None:
 
 
 def test_a_way_that_does_not_exist_is_refused(ranks: Ranks) -> None:
-    """In a group of one: of two ranks, the first to refuse leaves, and the other may see that before it has read it."""
+    """Before the ranks meet, so each says it, and none waits for another that has left."""
     code = """
-        join()
+        text = "OCCL_TRANSPORT is 'carrier pigeon'; expected 'staged' or 'direct'"
         os.environ["OCCL_TRANSPORT"] = "carrier pigeon"
-        raises(dist.new_group, "OCCL_TRANSPORT is 'carrier pigeon'; expected 'staged' or 'direct'", kind=ValueError)
+        raises(join, text, kind=ValueError)
+        os.environ.pop("OCCL_TRANSPORT")
+        join(file="another")
+        os.environ["OCCL_TRANSPORT"] = "carrier pigeon"
+        raises(dist.new_group, text, kind=ValueError)
+        os.environ.pop("OCCL_TRANSPORT")
+        dist.destroy_process_group()
     """
-    ranks(code, size=1)
+    ranks(code)
 
 
 def test_a_rank_that_cannot_share_memory_makes_the_group_staged(ranks: Ranks) -> None:

@@ -67,6 +67,12 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
 rank, attempt, folder = int(os.environ["RANK"]), int(os.environ["TORCHELASTIC_RESTART_COUNT"]), sys.argv[1]
+
+
+def say(text):  # in one write: print makes two if nothing is buffered, and the other rank's line may come between
+    os.write(sys.stdout.fileno(), f"rank {rank} {text}\\n".encode())
+
+
 device = torch.device("openreg", rank)
 torch.openreg.set_device(rank)
 dist.init_process_group(device_id=device, timeout=timedelta(seconds=20))
@@ -79,7 +85,7 @@ if Path(folder, ".metadata").exists():
     checkpoints.load(state, checkpoint_id=folder)
     model.load_state_dict(state["model"])
     first = int(state["step"])
-print(f"rank {rank} attempt {attempt} from step {first}", flush=True)
+say(f"attempt {attempt} from step {first}")
 for step in range(first, 4):
     model(torch.ones(4, 8, device=device)).sum().backward()
     optimizer.step()
@@ -87,7 +93,7 @@ for step in range(first, 4):
     checkpoints.save({"model": model.state_dict(), "step": torch.tensor(step + 1)}, checkpoint_id=folder)
     if attempt == 0 and step == 1 and rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-print(f"rank {rank} weight {model.weight.full_tensor().sum().item():.5f}", flush=True)
+say(f"weight {model.weight.full_tensor().sum().item():.5f}")
 dist.destroy_process_group()
 """
 

@@ -16,8 +16,8 @@ ProcessGroup::ProcessGroup(
     int rank,
     int size,
     c10::intrusive_ptr<Options> options)
-    : Backend(rank, size), connect_(connect), keys_(ownKeys(store, size)), options_(std::move(options)),
-      transport_(connect(keys_, rank, size, options_)) {}
+    : Backend(rank, size), connect_(connect), asked_(Direct::wanted()), keys_(ownKeys(store, size)),
+      options_(std::move(options)), transport_(connect(keys_, rank, size, options_)) {}
 
 // Each Work holds the group, so nobody waits for what may still be queued: it is dropped. Without a shutdown before it,
 // the other ranks see the connection close.
@@ -60,7 +60,7 @@ c10::Stream ProcessGroup::stream(c10::Device device, int64_t lane) {
 void ProcessGroup::eagerConnectSingleDevice(at::Device device) {
   if (direct_ == nullptr && !boundTo_) {
     boundTo_ = device;
-    direct_ = Direct::connect(keys_, getRank(), getSize(), device, whyStaged_);
+    direct_ = Direct::connect(keys_, getRank(), getSize(), device, asked_, whyStaged_);
   }
 }
 // LITERALINCLUDE END: CHOOSE TRANSPORT

@@ -32,7 +32,10 @@ class C10_EXPORT ProcessGroup final : public c10d::Backend {
   using Connect = c10::intrusive_ptr<c10d::Backend> (*)(
       const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, const c10::intrusive_ptr<Options>& options);
 
-  /** @param connect Gloo's constructor, which is in no header that PyTorch ships. Blocks until the ranks have met. */
+  /**
+   * @param connect Gloo's constructor, which is in no header that PyTorch ships. Blocks until the ranks have met.
+   * @throws c10::ValueError if the environment's `OCCL_TRANSPORT` names no way that there is.
+   */
   ProcessGroup(
       Connect connect,
       const c10::intrusive_ptr<c10d::Store>& store,
@@ -135,6 +138,7 @@ class C10_EXPORT ProcessGroup final : public c10d::Backend {
   std::exception_ptr describe(const Operation& operation, const std::exception_ptr& cause) const;
 
   const Connect connect_;
+  const std::string asked_; // before the ranks meet: who asks for a way that does not exist meets nobody
   const c10::intrusive_ptr<c10d::Store> keys_; // the group's own
   const c10::intrusive_ptr<Options> options_;
   c10::intrusive_ptr<c10d::Backend> transport_;

@@ -56,8 +56,9 @@ std::string firstLine(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// What the user has asked for: empty, "staged" or "direct".
-std::string wanted() {
+} // namespace
+
+std::string Direct::wanted() {
   const auto* const given = std::getenv("OCCL_TRANSPORT");
   const std::string_view value = given == nullptr ? "" : given;
   TORCH_CHECK_VALUE(
@@ -65,8 +66,6 @@ std::string wanted() {
       "'; expected 'staged' or 'direct', or nothing: direct where it can be");
   return std::string(value);
 }
-
-} // namespace
 
 at::Tensor Direct::bytes(int rank, int64_t piece, int64_t offset, int64_t count) const {
   return buffers_[static_cast<size_t>(rank)].narrow(0, piece % kParts * kPart + offset, count);
@@ -76,9 +75,13 @@ at::Tensor Direct::bytes(int rank, int64_t piece, int64_t offset, int64_t count)
 // The ranks must come to the same answer, so each tells in the store what it has, and then whether it could open what
 // the others have. Whoever can't says why, and goes on: the others wait for its word.
 std::unique_ptr<Direct> Direct::connect(
-    const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, c10::Device device, std::string& reason) {
+    const c10::intrusive_ptr<c10d::Store>& store,
+    int rank,
+    int size,
+    c10::Device device,
+    const std::string& asked,
+    std::string& reason) {
   const c10::DeviceGuard guard(device);
-  const auto asked = wanted();
   std::unique_ptr<Direct> made(new Direct);
   Card mine;
   std::optional<SharedPage> page;

@@ -28,13 +28,26 @@ class Direct {
   static constexpr int64_t kParts = 3;
 
   /**
+   * @brief What the user asks for, in the environment's `OCCL_TRANSPORT`: empty, "staged" or "direct".
+   * @throws c10::ValueError for anything else.
+   */
+  static std::string wanted();
+
+  /**
    * @brief Finds out whether all ranks can; either all of them get one, or none does. Blocks until they have met.
    * @param store Keys that no earlier group has used.
+   * @param asked What wanted() said when the group was made.
    * @param[out] reason Why not, in words: the first rank that can't, and what it lacks.
    * @return Null if not.
+   * @throws c10::DistBackendError if not, and "direct" was asked for.
    */
-  static std::unique_ptr<Direct>
-  connect(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, c10::Device device, std::string& reason);
+  static std::unique_ptr<Direct> connect(
+      const c10::intrusive_ptr<c10d::Store>& store,
+      int rank,
+      int size,
+      c10::Device device,
+      const std::string& asked,
+      std::string& reason);
 
   Meeting& meeting() { return *meeting_; }
 
