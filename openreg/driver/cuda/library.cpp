@@ -10,14 +10,15 @@
 namespace openreg::cuda {
 
 const Library& library() {
-  static const Library& opened = [&]() -> const Library& {
-    auto& it = *new Library{};
+  static const Library* const opened = [] {
+    auto* const made = new Library{}; // never destroyed: threads may still call when the process ends
+    Library& it = *made;
     const char* chosen = std::getenv("OPENREG_CUDA_LIBRARY");
     const char* path = chosen != nullptr ? chosen : "libcuda.so.1";
     void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       it.missing = std::string("NVIDIA's driver library cannot be opened: ") + dlerror();
-      return it;
+      return made;
     }
 #define OPENREG_FIND(name, symbol, ...)                                                                                \
   it.name = reinterpret_cast<decltype(it.name)>(dlsym(handle, symbol));                                                \
@@ -26,9 +27,9 @@ const Library& library() {
   }
     OPENREG_CUDA_FUNCTIONS(OPENREG_FIND)
 #undef OPENREG_FIND
-    return it;
+    return made;
   }();
-  return opened;
+  return *opened;
 }
 
 std::string inWords(CUresult result) {
