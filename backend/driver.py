@@ -14,7 +14,7 @@ from pathlib import Path
 
 import names
 import skeleton
-from generate import DRIVER, ROOT, SETTINGS, TEMPLATE, Tree, Vendor, climb, levels_of, remember, settings, write
+from generate import DRIVER, ROOT, SETTINGS, TEMPLATE, Tree, Vendor, all_levels_of, climb, remember, settings, write
 
 LIBRARY = ROOT / "openreg" / "torch_openreg" / "lib" / "libopenreg.so"
 
@@ -69,7 +69,7 @@ def project(name: str, step: int, out: Path, vendor: Vendor | None = None) -> Tr
         vendor: The vendor's header and library, if the driver is to be linked to them.
     """
     include = ROOT / DRIVER / "include"
-    tree = skeleton.driver(include, levels_of(step), shared=True)
+    tree = skeleton.driver(include, all_levels_of(step), shared=True)
     for file in sorted((TEMPLATE / DRIVER / "openreg").iterdir()):
         tree[file.name] = file.read_text()
     for file, text in tree.items():

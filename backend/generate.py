@@ -32,10 +32,11 @@ TEMPLATE = ROOT / "backend" / "template"
 sys.path[:0] = [str(ROOT / "steps"), str(ROOT / "tools")]
 
 from assemble import Ladder, StepError  # noqa: E402
-from levels import GROUPS, LEVELS, Level  # noqa: E402
+from levels import GROUPS, LEVELS, OPTIONAL, Level  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#include [<"]([^>"]+)[>"]', re.MULTILINE)
 DRIVER = "openreg/driver"
+DOCTOR = "openreg/torch_openreg/doctor/"
 OURS = ("common", "sim", "process", "fake", "cuda")
 SIMULATED = (*(f"{DRIVER}/{name}/" for name in OURS), "openreg/kernels/")
 SIMULATOR = (f"{DRIVER}/api/control.cpp", f"{DRIVER}/include/openreg_sim.h")
@@ -131,6 +132,11 @@ def levels_of(step: int) -> list[Level]:
     return [level for level in LEVELS[:-1] if int(level.steps.split("-")[0]) <= step]
 
 
+def all_levels_of(step: int) -> list[Level]:
+    """The same, and then what a driver may have: the kernels, and what one thing in a step does without."""
+    return [*levels_of(step), *(it for it in (LEVELS[-1], *OPTIONAL) if int(it.steps.split("-")[0]) <= step)]
+
+
 def contract_tests(*, sim: bool) -> Tree:
     """The contract's tests that are about the driver under test, and what they need."""
     groups = [group for group in GROUPS if sim or group != "simulator"]
@@ -152,7 +158,7 @@ def with_own_driver(tree: Tree, step: int, *, sim: bool) -> Tree:
     declared = tree[header] if sim else re.sub(r"^extern const BuiltIn .*\n", "", tree[header], flags=re.MULTILINE)
     ours = "&simDriver, &processDriver, &fakeDriver, &cudaDriver"
     drivers = ours.replace("&simDriver", "&simDriver, &openregDriver") if sim else "&openregDriver"
-    files = skeleton.driver(ROOT / DRIVER / "include", levels_of(step))
+    files = skeleton.driver(ROOT / DRIVER / "include", all_levels_of(step))
     return tree | {
         header: declared.replace("\n} // namespace", f"\n{mine}\n\n}} // namespace").replace("\n\n\n", "\n\n"),
         built_in: tree[built_in].replace(ours, drivers),
@@ -172,6 +178,9 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
     tree["demo.py"] = (folder / "demo.py").read_text()
     for file in ("test_step.py", "exercise.py"):
         tree[f"tests/{file}"] = (folder / file).read_text()
+    # From the first step on: who begins a backend asks it most often. The ladder has it only where a package is made.
+    last = len(ladder.steps) - 1
+    tree |= {path: ladder.text(last, path) for path in ladder.trees[last] if path.startswith(DOCTOR)}
     tree |= contract_tests(sim=sim)
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["run"]
     values = {

@@ -66,6 +66,22 @@ QUESTIONS = {
     "GraphDestroy": "What was instantiated from it stays.",
     "GraphExecDestroy": "May it be destroyed while a launch is queued? PyTorch does that.",
     "GraphDebugDotPrint": "It is for people, and the only entry here that you may leave for later.",
+    "MemsetAsync": "Does the vendor fill bytes, or is that a kernel? Without it zeros are the CPU's, copied.",
+    "ModuleLoad": "Is code for the chip a file, or is it in the vendor's library? With neither, leave the TODO here "
+    "and in the next two: the CPU computes.",
+    "ModuleGetKernel": "Which of the names that the PyTorch side asks for do you have? Begin with 'gemm.float'; the "
+    "CPU computes what is not found (orErrorNotFound).",
+    "LaunchKernel": "How do arguments reach a kernel: bytes, or one call for each? Addresses among them are listed.",
+    "DeviceReset": "Does the vendor's reset give up memory, queues and code, and is the device good again after it? "
+    "If a new process is the only cure, leave the TODO.",
+    "IpcGetMemHandle": "Can another process open this one's memory? If not, leave the TODO in all five.",
+    "IpcOpenMemHandle": "Is the memory at another address there? PyTorch doesn't mind.",
+    "IpcCloseMemHandle": "What becomes of it if its owner has freed it, or has died, before?",
+    "IpcGetEventHandle": "Can another process's queue wait for this one's event? If not, leave the TODO: senders wait.",
+    "IpcOpenEventHandle": "Who keeps it alive once the process that made it is gone?",
+    "ActivitySubscribe": "Does the vendor tell when work began and ended, and on which clock? The contract's is "
+    "CLOCK_MONOTONIC's.",
+    "ActivityUnsubscribe": "Have all records been handed out? It waits for those that are under way.",
     "MemcpyPeerAsync": "Can one device write into another's memory? If not, leave the TODO: bytes go through the host.",
 }
 
@@ -106,6 +122,20 @@ FILES = {
     "streams and events": "streams_and_events.cpp",
     "memory, pinned memory, several devices": "memory.cpp",
     "graphs": "graphs.cpp",
+    # What a driver may leave as it is.
+    "kernels, one by one": "kernels.cpp",
+    "devices that are reset": "reset.cpp",
+    "memory shared between processes": "sharing.cpp",
+    "what the profiler knows of the device": "activity.cpp",
+}
+
+
+# What a driver may leave as it is, and what happens then.
+WITHOUT = {
+    "reset.cpp": "a device that has failed stays failed, and a new process is the cure",
+    "kernels.cpp": "the CPU computes",
+    "sharing.cpp": "no tensor goes to another process, and collectives go through the host",
+    "activity.cpp": "a profile shows what the host did, and warns",
 }
 
 
@@ -189,7 +219,8 @@ def source(name: str, found: list[Entry]) -> str:
         "what openreg.h asks for" if first else f"{name.removesuffix('.cpp').replace('_', ' ')}, as openreg.h has them"
     )
     functions = "\n".join(map(function_of, found))
-    return f"""// The driver of your device: {title}, in terms of your vendor's library.
+    without = f"\n// Not needed: without these {WITHOUT[name]}." if name in WITHOUT else ""
+    return f"""// The driver of your device: {title}, in terms of your vendor's library.{without}
 #include "address_map.h"
 #include "entries.h"
 #include "vendor_error.h"
@@ -206,7 +237,7 @@ def driver(include: Path, levels: list[Level], *, shared: bool = False) -> dict[
 
     Args:
         include: Where the contract's headers are.
-        levels: What the driver is to have.
+        levels: What the driver is to have, and what it may have.
         shared: Whether it is a library of its own, and not compiled in.
     """
     level_of = entries_of(levels)

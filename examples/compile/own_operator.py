@@ -1,11 +1,11 @@
-"""An operator of your own in a compiled function: as one node, as its parts, and in place of the parts."""
+"""Operators of your own in a compiled function: as one node, as its parts, in place of the parts, and as a loop."""
 
 import os
 from collections.abc import Callable
 
 import torch
 import torch_openreg  # noqa: F401
-from torch._inductor import config, decomposition
+from torch._inductor import config, decomposition, ir, lowering
 from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
 from torch._inductor.pattern_matcher import PatternMatcherPass, fwd_only, register_replacement
 from torch.profiler import DeviceType, ProfilerActivity, profile
@@ -70,3 +70,27 @@ decomposition.register_decomposition([rms_norm])(parts)
 decomposition.fast_random_decomps.cache_clear()  # the table was copied when something was first compiled
 with torch.compiler.config.patch(cache_key_tag="its parts"):  # decompositions are not in the key of the cache
     kernels("its parts", torch.ops.openreg.rms_norm)
+
+
+def magnitude(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Another operator of this device, of one tensor."""
+    return torch.ops.openreg.custom_abs(x)
+
+
+kernels("another, one node", magnitude)
+
+
+@lowering.register_lowering(torch.ops.openreg.custom_abs.default, type_promotion_kind=None)
+def lower_magnitude(x: ir.TensorBox) -> ir.TensorBox:
+    """What becomes of it in Inductor's loops: a value of the result, by its place."""
+    load = x.make_loader()
+    return ir.Pointwise.create(
+        device=x.get_device(),
+        dtype=x.get_dtype(),
+        inner_fn=lambda place: lowering.ops.abs(load(place)),
+        ranges=x.get_size(),
+    )
+
+
+with torch.compiler.config.patch(cache_key_tag="its lowering"):  # nor are lowerings in that key
+    kernels("another, its lowering", magnitude)

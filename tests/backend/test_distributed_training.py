@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -102,9 +103,9 @@ def test_torchrun_restarts_after_a_kill_and_training_goes_on(tmp_path: Path) -> 
     (tmp_path / "train.py").write_text(ELASTIC)
     run = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--max-restarts=1"]
     where = ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", "--local-addr=127.0.0.1"]
-    env = child_environment(
-        OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo", OCCL_TRANSPORT="direct"
-    )  # which begins staged
+    # Each way on one of the drivers, so that the two runs of this test see both.
+    transport = "direct" if os.environ.get("OPENREG_DRIVER") == "process" else "staged"
+    env = child_environment(OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo", OCCL_TRANSPORT=transport)
     done = subprocess.run(
         [*run, *where, str(tmp_path / "train.py"), str(tmp_path / "saved")],
         env=env,

@@ -106,6 +106,16 @@ def test_it_warns_that_the_device_is_simulated(examined: tuple[str, dict, str]) 
     assert row["detail"].startswith(f"libopenreg.so, driver '{driver}'; warning: ")
 
 
+def test_it_names_the_file_of_a_driver_that_was_chosen_by_its_path(program: ProgramFunction, tmp_path: Path) -> None:
+    source, built = ROOT / "tests" / "contract" / "drivers" / "driver.c", tmp_path / "libtiny.so"
+    package = Path(torch_openreg.__file__).parent
+    options = ["-shared", "-fPIC", "-DCOUNT=1", f"-I{ROOT / 'openreg/driver/include'}"]
+    command = ["cc", *options, str(source), str(package / "lib" / "libopenreg.so"), "-o", str(built)]
+    subprocess.run(command, check=True)
+    said = program(LOADED + "print(ask(PROBES['library'], backend))", OPENREG_DRIVER=str(built))
+    assert f"libopenreg.so, driver 'tiny' of {built}" in said
+
+
 # Each probe can fail
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import posixpath
 import re
@@ -153,19 +154,28 @@ def test_with_the_simulator_it_serves_by_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "first", "last"),
+    ("step", "last", "files"),
     [
-        ("01", "GetDeviceCount", "DeviceSynchronize"),
-        ("04", "GetDeviceCount", "MemcpyAsync"),
-        ("06", "GetDeviceCount", "LaunchHostFunc"),
-        ("15", "GetDeviceCount", "MemcpyPeerAsync"),
+        ("01", "DeviceSynchronize", ["reset.cpp"]),
+        ("04", "MemcpyAsync", ["reset.cpp"]),
+        ("06", "LaunchHostFunc", ["kernels.cpp", "reset.cpp"]),
+        ("15", "MemcpyPeerAsync", ["kernels.cpp", "reset.cpp", "sharing.cpp", "activity.cpp"]),
     ],
 )
-def test_the_driver_has_each_entry_of_the_step_with_its_contract_above_it(step: str, first: str, last: str) -> None:
+def test_the_driver_has_each_entry_of_the_step_with_its_contract_above_it(
+    step: str, last: str, files: list[str]
+) -> None:
+    """First those that the step needs; and then, in files that say so, those that a driver may lack."""
     tree = generate.project("acme", step, sim=False)
     sources = [tree.get(f"acme/driver/acme/{file}", "") for file in dict.fromkeys(skeleton.FILES.values())]
     functions = [name for text in sources for name in re.findall(r'return todo\("(\w+)", __FILE__\)', text)]
-    assert (functions[0], functions[-1]) == (first, last)
+    needed = list(skeleton.entries_of(generate.levels_of(int(step))))
+    assert functions[: len(needed)] == needed
+    assert (needed[0], needed[-1]) == ("GetDeviceCount", last)
+    at = "acme/driver/acme/"
+    without = [path.removeprefix(at) for path in tree if path.startswith(at) and "\n// Not needed: " in tree[path]]
+    assert without == files
+    assert sum(tree[at + file].count("return todo") for file in files) == len(functions) - len(needed)
     assert re.findall(r"it\.(\w+) = driver::", tree["acme/driver/acme/table.cpp"]) == functions
     assert re.findall(r"orError_t (\w)(\w+)\(.*;", tree["acme/driver/acme/entries.h"]) == [
         (name[0].lower(), name[1:]) for name in functions
@@ -425,6 +435,22 @@ def test_a_network_trains_on_the_vendors_chip_as_on_the_cpu(acme: Any, tmp_path:
     memory, rest = done.stdout.splitlines()
     assert "acme_buffer_new: no memory" in memory
     assert rest == "1 acme:0"
+
+
+@pytest.mark.timeout(300)
+def test_the_package_has_the_doctor(acme: Any, tmp_path: Path) -> None:
+    *_, site, _ = acme
+    table = tmp_path / "table.json"
+    done = ran(site, "-m", "torch_acme.doctor", "--require", "training", "--json", str(table), where=tmp_path)
+    words: dict[str, set[str]] = {}
+    for row in json.loads(table.read_text())["rows"]:
+        words.setdefault(row["word"], set()).add(row["name"])
+    assert {"import", "library", "fallback", "training", "fork"} <= words["works"]
+    assert {"entries", "streams", "pin_memory", "generator", "compile"} <= words["missing"]
+    assert words.keys() == {"works", "missing", "silently does nothing"}
+    assert words["silently does nothing"] == {"autocast", "profiler"}, done.stdout
+    assert done.returncode == 1 and "fails: profiler: silently does nothing\n" in done.stdout
+    assert "driver 'acme'" in done.stdout and "simulator" not in done.stdout
 
 
 # ---------------------------------------------------------------------------------------- the project's own tests

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ..conftest import PRELUDE, ChildFunction, EnvironmentFunction, block
+from ..conftest import HERE, PRELUDE, ChildFunction, EnvironmentFunction, block
 from . import wire
 
 StartFunction = Callable[..., subprocess.Popen[str]]
@@ -49,6 +49,20 @@ def start_process(child_environment: EnvironmentFunction) -> Iterator[StartFunct
     for one in started:
         one.kill()
         one.wait()
+
+
+@pytest.fixture
+def liar_of(tmp_path: Path) -> Callable[[str], str]:
+    """Writes an executor that lies as the code says; gives the setting that names it."""
+
+    def liar_of(code: str) -> str:
+        program = tmp_path / "liar"
+        start = f"#!{sys.executable}\nimport os, sys, time\nsys.path.insert(0, {str(HERE.parent)!r})\n"
+        program.write_text(start + "from contract.process import liar\n" + block(code))
+        program.chmod(0o755)
+        return f"executor={program},deadline=5s"
+
+    return liar_of
 
 
 @pytest.fixture(params=["C++", "Python"])

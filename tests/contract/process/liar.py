@@ -20,10 +20,11 @@ def number(rng: random.Random) -> int:
     return rng.choice([*NUMBERS, rng.getrandbits(64), rng.getrandbits(20)])
 
 
-def run(lie: Callable[[Any, Any], None], record: Callable[[Any], Any] | None = None) -> None:
+def run(lie: Callable[[Any, Any], None] = lambda *_: None, **methods: Callable[[Any], Any]) -> None:
     """Serves as the executor does; `lie(executor, frame)` may change each answer before the host sees it.
 
-    `record` gets the function that records work, and gives another.
+    Each of `methods` gets the executor's method of that name, and gives another: `record` records work, `serve` does
+    what a frame asks for.
     """
     folder = Path(os.environ["OPENREG_TEST_LIBRARY"]).parent / "executor_python"
     sys.path.insert(0, str(folder))
@@ -42,8 +43,8 @@ def run(lie: Callable[[Any, Any], None], record: Callable[[Any], Any] | None = N
         said(executor.wire.ANSWERED, frame.number)
 
     executor.Executor.answer = answer
-    if record is not None:
-        executor.Executor.record = record(executor.Executor.record)
+    for name, change in methods.items():
+        setattr(executor.Executor, name, change(getattr(executor.Executor, name)))
     executor.main()
 
 

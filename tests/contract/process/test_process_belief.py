@@ -8,35 +8,18 @@ from __future__ import annotations
 
 import random
 import struct
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..conftest import HERE, block
+from ..conftest import block
 from ..harness import wait_until
 from ..processes import LOST, PYTHON
 from . import liar, wire
 from .conftest import HostFunction
 from .test_process_wire import stream_frame
-
-
-@pytest.fixture
-def liar_of(tmp_path: Path) -> Callable[[str], str]:
-    """Writes an executor that lies as the code says; gives the setting that names it."""
-
-    def liar_of(code: str) -> str:
-        program = tmp_path / "liar"
-        start = f"#!{sys.executable}\nimport os, sys, time\nsys.path.insert(0, {str(HERE.parent)!r})\n"
-        program.write_text(start + "from contract.process import liar\n" + block(code))
-        program.chmod(0o755)
-        return f"executor={program},deadline=5s"
-
-    return liar_of
-
 
 # --------------------------------------------------------------------------------------------------------- answers
 
@@ -201,7 +184,7 @@ def test_a_record_that_cannot_be_is_a_lost_device(run_process: Any, liar_of: Cal
             record(self, *(({lie}) if correlation != first else (correlation, start, end)))
         lie.first = 0
         return lie
-    liar.run(lambda *_: None, record=during)
+    liar.run(record=during)
     """
     run_process(
         f"""
@@ -228,7 +211,7 @@ def test_a_graph_has_a_record_of_each_node_and_no_more(run_process: Any, liar_of
             lie.last = correlation
         lie.last = 0
         return lie
-    liar.run(lambda *_: None, record=during)
+    liar.run(record=during)
     """
     run_process(
         f"""

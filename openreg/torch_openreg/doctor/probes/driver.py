@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from functools import cache
 from pathlib import Path
 
@@ -47,7 +48,9 @@ def name(backend: Backend) -> str:
         b"process": "; warning: simulated, in a process",
         b"fake": "; no chip",
     }
-    return f"{Path(found._name).name}, driver '{(driver.value or b'').decode()}'{kind.get(driver.value or b'', '')}"
+    chosen = os.environ.get("OPENREG_DRIVER", "")
+    file = f" of {chosen}" if "/" in chosen else kind.get(driver.value or b"", "")
+    return f"{Path(found._name).name}, driver '{(driver.value or b'').decode()}'{file}"
 
 
 @section.probe("entries", write="the functions named, in the table OrDriver of your driver")
