@@ -63,8 +63,8 @@ check: $(STAMPS)/build  ## What one runs while working: up to 5 minutes
 	@$(PYTHON_HERE) tools/test.py --quick $(PART)
 
 .PHONY: contract
-contract: .venv/ready  ## What a driver has, lacks and does wrong; DRIVER=process, or the path of your own
-	@$(PYTHON_HERE) tools/contract.py $(DRIVER)
+contract: .venv/ready  ## What a driver has, lacks and does wrong; DRIVER=process, or the path of your own; ARGS="--seconds 300" stops it
+	@$(PYTHON_HERE) tools/contract.py $(DRIVER) $(ARGS)
 
 .PHONY: doctor
 doctor: $(STAMPS)/build  ## Each mechanism of a backend: works, missing, silent, wrong; DEVICE=npu another; ARGS="--html page.html"

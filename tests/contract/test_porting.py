@@ -23,6 +23,7 @@ from workers import locked, run_folder
 from . import header
 from .arguments import OPTIONAL
 from .conftest import BUILD, HERE, CompileFunction
+from .harness import wait_until
 
 
 def load_tool(name: str) -> Any:
@@ -273,7 +274,7 @@ def test_on_a_driver_with_one_device_the_tests_of_two_are_not_applicable(some: S
 @pytest.mark.parametrize("two", [True, False])
 def test_a_driver_with_one_device_needs_no_copies_between_devices(two: bool) -> None:
     entries = defaultdict[str, Counter[str]](Counter)
-    level = contract.level_of(contract.Result("it", {}, entries, {}, {"orMemcpyPeerAsync"}, has_two_devices=two))
+    level = contract.level_of(contract.Result("it", {}, entries, {}, {"orMemcpyPeerAsync"}, two, is_whole=True))
     assert level.name == ("streams and events" if two else "kernels, one by one")
 
 
@@ -381,3 +382,26 @@ def test_the_toy_driver_finds_the_library_that_loads_it(toy: str) -> None:
     assert "[libopenreg.so]" in said
     assert "RPATH" not in said and "RUNPATH" not in said
     assert BUILD.name not in said
+
+
+def test_tests_of_a_driver_that_hangs_are_stopped_with_all_their_processes(
+    compile_library: CompileFunction, tmp_path: Path
+) -> None:
+    source, noted = tmp_path / "hangs.c", tmp_path / "processes"
+    source.write_text(f"""
+#include <stdio.h>
+#include <unistd.h>
+#include "openreg_driver.h"
+const OrDriver* orGetDriver(uint32_t version) {{
+  FILE* file = fopen("{noted}", "a");
+  fprintf(file, "%d\\n", (int)getpid());
+  fclose(file);
+  while (version != 0) pause();
+  return NULL;
+}}
+""")
+    driver = str(compile_library(source))
+    with pytest.raises(SystemExit, match="^contract: no test has ended within 12 s\n"):
+        contract.run(driver, ["-k", "properties_are_sensible"], seconds=12)
+    (process,) = noted.read_text().split()
+    wait_until(lambda: not Path(f"/proc/{process}").exists(), "the process to be gone")

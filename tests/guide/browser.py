@@ -52,9 +52,6 @@ def ask(site: Path, page: str, script: str, folder: Path, *, width: int = 1400, 
         width: Of the window.
         theme: ``light`` or ``dark``.
     """
-    browser = find()
-    if browser is None:
-        pytest.skip("no Chromium: tools/setup.sh installs Debian's where it may")
     copy = folder / page
     copy.parent.mkdir(parents=True, exist_ok=True)
     for name in ("_static", "_sphinx_design_static"):
@@ -63,9 +60,38 @@ def ask(site: Path, page: str, script: str, folder: Path, *, width: int = 1400, 
     chosen = f"<script>localStorage.mode = localStorage.theme = '{theme}';</script>"
     text = (site / page).read_text(encoding="utf-8").replace("<head>", f"<head>{chosen}", 1)
     copy.write_text(text.replace("</body>", _RUN % script + "</body>"), encoding="utf-8")
-    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
+    return _answer(copy, folder, width)
+
+
+def ask_each(site: Path, pages: list[str], script: str, folder: Path, *, width: int = 1400) -> dict[str, Any]:
+    """What a script returns in each of these pages, which one browser shows in frames of that width, one by one."""
+    run = """
+        const answers = {};
+        for (const page of %s) {
+          const frame = document.createElement("iframe");
+          frame.style = "width: %dpx; height: 1000px; border: 0";
+          const loaded = new Promise((done) => { frame.onload = done; });
+          frame.src = %s + page;
+          document.body.append(frame);
+          await loaded;
+          answers[page] = new frame.contentWindow.Function(%s)();
+          frame.remove();
+        }
+        return answers;
+    """ % (json.dumps(pages), width, json.dumps(f"{site.resolve().as_uri()}/"), json.dumps(script))
+    runner = folder / "runner.html"
+    runner.write_text(f"<!doctype html><body>{_RUN % run}</body>", encoding="utf-8")
+    return _answer(runner, folder, width + 100, "--allow-file-access-from-files")
+
+
+def _answer(page: Path, folder: Path, width: int, *options: str) -> Any:
+    """What the script in a page leaves there."""
+    browser = find()
+    if browser is None:
+        pytest.skip("no Chromium: tools/setup.sh installs Debian's where it may")
+    command = [browser, *options, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
     command += [f"--user-data-dir={folder / 'profile'}", f"--window-size={width},1000"]
-    command += ["--virtual-time-budget=20000", "--dump-dom", copy.resolve().as_uri()]
+    command += ["--virtual-time-budget=20000", "--dump-dom", page.resolve().as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     found = re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, f"the page gave no answer\n{done.stdout[-500:]}\n{done.stderr[-2000:]}"

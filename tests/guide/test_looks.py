@@ -6,11 +6,48 @@ from pathlib import Path
 
 import pytest
 
-from .browser import ask
+from .browser import ask, ask_each
+
+# What may be wrong with any page, in words.
+FAULTS = """
+    const shown = (it) => `${it.textContent.trim().slice(0, 50)}`;
+    const wide = (it) => it.scrollWidth > it.clientWidth + 1;
+    const cut = innerWidth < 1200 ? [] : [...document.querySelectorAll("div.highlight pre")].filter(wide);
+    const faults = cut.map((it) => `cut: ${shown(it)}`);
+    if (document.documentElement.scrollWidth > innerWidth) {
+      faults.push(`${document.documentElement.scrollWidth} wide`);
+    }
+    for (const text of document.querySelectorAll("div.picture svg text")) {
+      const size = parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
+      const [box, all] = [text.getBoundingClientRect(), text.ownerSVGElement.getBoundingClientRect()];
+      if (size <= 8.5) faults.push(`${size.toFixed(1)} px: ${shown(text)}`);
+      if (!text.closest("svg.recording") && (box.left < all.left - 1 || box.right > all.right + 1)) {
+        faults.push(`outside its picture: ${shown(text)}`);
+      }
+    }
+    for (const image of document.images) {
+      if (image.complete && !image.naturalWidth) faults.push(`no picture: ${image.src}`);
+      if (!image.alt && !image.closest(".navbar-brand")) faults.push(`no alternative text: ${image.src}`);
+    }
+    if (document.querySelectorAll("h1").length !== 1) faults.push("not one title");
+    return faults;
+"""
 
 # Chapters with wide code and with pictures of every kind.
 CHAPTERS = ["guide/05-kernels.html", "guide/07-memory.html", "map.html"]
 CODE = [*CHAPTERS, "guide/06-stream.html"]
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("width", [1280, 500], ids=["laptop", "phone"])
+def test_no_page_is_cut_too_wide_or_too_small_to_read(site: Path, tmp_path: Path, width: int) -> None:
+    sources = {"source", "steps"}  # listings: ours are the lines, and the highlighter's the page
+    pages = sorted(str(it.relative_to(site)) for it in site.rglob("*.html"))
+    pages = [it for it in pages if it.split("/")[0] not in sources and "/_" not in f"/{it}"]
+    assert len(pages) > 40
+    found = ask_each(site, pages, FAULTS, tmp_path, width=width)
+    assert found.keys() == set(pages)
+    assert {page: faults for page, faults in found.items() if faults} == {}
 
 
 @pytest.mark.parametrize("width", [1280, 1500])
