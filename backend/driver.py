@@ -103,7 +103,7 @@ def main() -> None:
     out = given.out.resolve()
     try:
         climbs = remember(given, out, "driver")
-        names.check(given.name, ours=climbs)
+        names.check(given.name, ours=True)
         if not LIBRARY.is_file():
             raise ValueError(f"{str(LIBRARY)!r} is not there, to which the driver is to be linked; run make first")
         vendor = Vendor.given(given.vendor_header, given.vendor_lib)

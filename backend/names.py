@@ -27,7 +27,8 @@ def check(name: str, *, ours: bool = False) -> None:
 
     Args:
         name: The name.
-        ours: Whether a package of that name may be installed, because it is the one that is generated again.
+        ours: Whether a package of that name may be installed: because it is the one that is generated again, or because
+            none is generated.
 
     Raises:
         ValueError: If not. The text says why, and what is expected.

@@ -46,7 +46,9 @@ def build(project: Path) -> Path:
     """
     site = project / "build" / "site"
     shutil.rmtree(site, ignore_errors=True)
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--target", str(site)]
+    # Not compiled: where PYTHONPYCACHEPREFIX is set, pip notes that folder, which may have any name in its path.
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-compile", "--disable-pip-version-check"]
+    options += ["--target", str(site)]
     command = [sys.executable, "-m", "pip", "install", *options, str(project)]
     name = tomllib.loads((project / "generated.toml").read_text())["name"]
     added = {

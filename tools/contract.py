@@ -71,6 +71,8 @@ def run(driver: str, extra: list[str], seconds: float | None = None) -> Result:
     """
     name = Path(driver).name if "/" in driver else driver
     driver = str(toy_driver.build()) if driver == "toy" else driver
+    if "/" in driver:
+        check_is_driver(Path(driver))
     groups = {group: Counter[str]() for group in GROUPS}
     entries = defaultdict[str, Counter[str]](Counter)
     failures = {}
@@ -109,6 +111,20 @@ def run(driver: str, extra: list[str], seconds: float | None = None) -> Result:
                 failures[test["test"]] = test["why"]
     lacks = {entry for reason in reasons for entry in re.findall(r"not implemented: (or\w+)", reason)}
     return Result(name, groups, entries, failures, lacks, NO_SECOND not in reasons, is_whole)
+
+
+def check_is_driver(path: Path) -> None:
+    """Ends the program if a file is no driver: else each test would say so."""
+    if not path.is_file():
+        sys.exit(
+            f"contract: there is no file {path}; expected a driver, a shared library with the function orGetDriver"
+        )
+    exported = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=False)
+    if not re.search(r" T orGetDriver$", exported.stdout, re.MULTILINE):
+        sys.exit(
+            f"contract: {path} does not export orGetDriver; expected a driver, such as make driver begins. A project "
+            "of make backend has its driver inside of its library: move the files into a driver alone"
+        )
 
 
 def cell(counts: Counter[str]) -> str:
@@ -201,7 +217,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("drivers", nargs="*", default=[], help="names or paths; by default all that the library has")
     parser.add_argument("--pytest", default="", help="further options for pytest, such as '-n 2' or '-k malloc'")
-    parser.add_argument("--seconds", type=float, help="stop the tests of a driver after so long, and show what there is")
+    parser.add_argument(
+        "--seconds", type=float, help="stop the tests of a driver after so long, and show what there is"
+    )
     parser.add_argument("--record", action="store_true", help="bring the guide's table up to date")
     options = parser.parse_args()
     drivers = options.drivers or ["sim", "process", "process-python", "fake"]

@@ -153,7 +153,7 @@ print(json.dumps(said[:2]))
     ("body", "detail"),
     [
         ("print('last words'); sys.stdout.flush(); os.abort()", "the process dies by SIGABRT: last words"),
-        ("time.sleep(60)", "the process hangs (after 0.5 s)"),
+        ("time.sleep(60)", "the process hangs (after 0.5 s; --deadline gives it longer)"),
         ("os._exit(3)", "the process ends with status 3"),
         ("bad(backend)", "RecursionError: maximum recursion depth exceeded"),
     ],

@@ -214,6 +214,7 @@ def api(session_api: OpenReg) -> Iterator[OpenReg]:
     """The library in its first state; after the test all device memory must have been given back."""
     session_api.forget_errors()
     session_api.missing.clear()
+    session_api.was_stopped = False
     yield session_api
     leaks = session_api.clean_up()
     assert not leaks, leaks

@@ -25,6 +25,11 @@ from .header import ROOT, table_fields
 _SECOND = re.compile(rf"{NO_SECOND}|is 1; expected a device index in \[0, 1\)|expected 0 to 0, but got 1\b")
 _ENTRY = re.compile(r"\b(?:not implemented|TODO): (?:or)?(\w+)")
 _OTHER = re.compile(r"NotOfThisDriver: (.+)")
+# What a driver says that has kernels of its own, and no way to get code for others onto the device.
+_CODE = re.compile(r"orErrorNotFound: orModule(Load|GetKernel): ")
+
+
+OWN_KERNELS = "the driver has kernels of its own only"
 
 
 class Expected(NamedTuple):
@@ -70,6 +75,8 @@ def lacks(said: Iterable[str]) -> str | None:
             return NO_SECOND if expected().count < 2 else None
         if entry := _ENTRY.search(text):
             return f"not implemented: or{entry[1]}" if entry[1] not in expected().entries else None
+        if _CODE.search(text) and "ModuleLoad" not in expected().entries:
+            return OWN_KERNELS
         if other := _OTHER.search(text):
             return other[1]
     return None
@@ -84,6 +91,8 @@ def _skip(item: pytest.Item) -> Iterator[None]:
         lacking = None if is_complete() else lacks(said)
         if lacking is None:
             raise
+        if api is not None:
+            api.was_stopped = True
         pytest.skip(lacking)
 
 

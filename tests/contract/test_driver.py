@@ -90,6 +90,16 @@ def test_a_driver_by_path_says_its_own_name(run_child: Any, build: BuildFunction
     run_child(code, env={"OPENREG_DRIVER": build(COUNT=3, NAME='"acme"')})
 
 
+def test_a_null_pointer_is_called_null_in_a_drivers_text(run_child: Any, build: BuildFunction) -> None:
+    run_child(
+        """
+        error = lib.orMemsetAsync(ffi.cast("void*", 8), 0, 8, ffi.NULL)
+        api.check(error, "orErrorInvalidValue", "^orMemsetAsync: ptr is 0x8, stream is null, null, of 8$")
+        """,
+        env={"OPENREG_DRIVER": build(COUNT=2)},
+    )
+
+
 def test_an_entry_that_the_driver_lacks_is_not_implemented_and_named(run_child: Any, build: BuildFunction) -> None:
     """So a half-written driver runs as far as it can and tells what is next."""
     run_child(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from . import missing
-from .harness import NO_SECOND
+from .harness import NO_SECOND, NotOfThisDriver
 
 SayFunction = Callable[[str], None]
 
@@ -37,6 +39,8 @@ def say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SayFunction
         ("Failure: orMallocHost: not implemented: orMallocHost", "not implemented: orMallocHost"),
         ("NotOfThisDriver: orGetDeviceCount: TODO: GetDeviceCount, in driver.cpp", "not implemented: orGetDeviceCount"),
         ("NotOfThisDriver: copies are synchronous", "copies are synchronous"),
+        ("Failure: orErrorNotFound: orModuleLoad: argument 'name' is '/tmp/probe.so'", missing.OWN_KERNELS),
+        ("Failure: orErrorNotFound: orModuleGetKernel: argument 'name' is 'fill'", missing.OWN_KERNELS),
         ("AssertionError: assert 3 == 4", None),
     ],
 )
@@ -55,6 +59,23 @@ def test_what_a_driver_must_have_is_no_excuse(say: SayFunction) -> None:
     assert missing.lacks(["NotOfThisDriver: there is no device 1"]) is None
     assert missing.lacks(["NotOfThisDriver: TODO: MallocHost, in memory.cpp"]) is None
     assert missing.lacks(["not implemented: orMalloc"]) == "not implemented: orMalloc"
+
+
+def test_who_loads_modules_must_load_those_of_the_tests(say: SayFunction) -> None:
+    say('entries = ["ModuleLoad"]')
+    assert missing.lacks(["Failure: orErrorNotFound: orModuleLoad: argument 'name' is '/tmp/probe.so'"]) is None
+
+
+def test_what_a_test_holds_that_was_stopped_in_the_middle_is_no_leak(
+    say: SayFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = SimpleNamespace(was_stopped=False, message=lambda: "")
+    monkeypatch.setattr(missing, "is_complete", lambda: False)
+    test = missing._skip(cast(pytest.Item, SimpleNamespace(funcargs={"session_api": api})))
+    next(test)
+    with pytest.raises(pytest.skip.Exception, match="there is no device 1"):
+        test.throw(NotOfThisDriver(NO_SECOND))
+    assert api.was_stopped
 
 
 @pytest.mark.parametrize(

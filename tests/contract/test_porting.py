@@ -405,3 +405,10 @@ const OrDriver* orGetDriver(uint32_t version) {{
         contract.run(driver, ["-k", "properties_are_sensible"], seconds=12)
     (process,) = noted.read_text().split()
     wait_until(lambda: not Path(f"/proc/{process}").exists(), "the process to be gone")
+
+
+def test_a_file_that_is_no_driver_is_refused_before_the_first_test(library: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"libopenreg\.so does not export orGetDriver; expected a driver"):
+        contract.run(str(library), [])
+    with pytest.raises(SystemExit, match=r"there is no file .*/nothing\.so; expected a driver"):
+        contract.run(str(tmp_path / "nothing.so"), [])

@@ -89,7 +89,15 @@ def _answer(page: Path, folder: Path, width: int, *options: str) -> Any:
     browser = find()
     if browser is None:
         pytest.skip("no Chromium: tools/setup.sh installs Debian's where it may")
-    command = [browser, *options, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
+    command = [
+        browser,
+        *options,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+    ]
     command += [f"--user-data-dir={folder / 'profile'}", f"--window-size={width},1000"]
     command += ["--virtual-time-budget=20000", "--dump-dom", page.resolve().as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)

@@ -34,6 +34,17 @@ def make(out: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(list(map(str, line)), capture_output=True, text=True, check=False)
 
 
+def test_a_driver_may_have_the_name_of_a_package_that_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has made a backend of that name may want its driver alone; no package is made here."""
+    (tmp_path / "torch_acme").mkdir()
+    (tmp_path / "torch_acme" / "__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = make(tmp_path / "driver")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the vendor's library, as it was generated, and built."""

@@ -34,7 +34,8 @@ pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("generated")]
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """What the generator says to this command line."""
     line = [sys.executable, str(ROOT / "backend" / "generate.py"), *map(str, arguments)]
-    cached = CACHE | {"CMAKE_ARGS": " ".join(LAUNCHER)}
+    # The folder of a clone, which make names in that variable, is often called openreg: no file may keep its path.
+    cached = CACHE | {"CMAKE_ARGS": " ".join(LAUNCHER), "PYTHONPYCACHEPREFIX": "/tmp/openreg/pycache"}
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=900, env=os.environ | cached)
 
 

@@ -1,6 +1,7 @@
 // Errors: their names, their sentences, and the calling thread's last one.
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 #include "openreg_driver.h"
 #include "state.h"
@@ -14,6 +15,15 @@ struct Words {
   const char* name;
   const char* sentence;
 };
+
+/// A C library writes a null pointer as it likes: glibc has "(nil)" for what is called null everywhere else.
+void nameNull(char* text) {
+  constexpr char kNil[] = "(nil)", kNull[] = "null";
+  for (char* at = std::strstr(text, kNil); at != nullptr; at = std::strstr(at, kNil)) {
+    std::memmove(at + std::strlen(kNull), at + std::strlen(kNil), std::strlen(at + std::strlen(kNil)) + 1);
+    at = static_cast<char*>(std::memcpy(at, kNull, std::strlen(kNull)));
+  }
+}
 
 Words wordsOf(orError_t error) {
   switch (error) {
@@ -100,5 +110,6 @@ orError_t orDriverError(orError_t error, const char* format, ...) {
   va_start(args, format);
   std::vsnprintf(thread.description, kMessageBytes, format, args);
   va_end(args);
+  nameNull(thread.description);
   return thread.describedError = error;
 }

@@ -131,7 +131,7 @@ OPENREG_EXPORT const OrDriver* orGetDriver(uint32_t version);
  *
  * The entry point puts the function's name in front ("orFree: "), so the text starts with the argument.
  * @param error What the table entry is going to return.
- * @param format As printf, with what came and what was expected.
+ * @param format As printf, with what came and what was expected. A null pointer reads "null" for "%p".
  */
 OPENREG_EXPORT orError_t orDriverError(orError_t error, const char* format, ...)
 #if defined(__GNUC__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import time
+from contextlib import suppress
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ from .registry import Missing, Wrong
 
 UNNAMED = "privateuseone"  # PyTorch's own name for the device, until a backend gives it one
 SIZE = 384  # of matrices whose products take a while
+COPIED, COPIES = 64 << 20, 8  # bytes, so often: they take a while as well
 
 
 class Backend:
@@ -77,7 +79,18 @@ class Backend:
             torch.mm(product, factor, out=free)
             product, free = free, product
         self._work = (factor, product, free)
+        self._queue_copies()
         return product
+
+    def _queue_copies(self) -> None:
+        """Queues copies where products leave nothing to wait for: a driver without that kernel lets the CPU multiply."""
+        with suppress(Exception):  # the backend has no streams yet, or no pinned memory
+            if torch.accelerator.current_stream().query():
+                source = torch.empty(COPIED, dtype=torch.uint8, pin_memory=True)
+                target = torch.empty(COPIED, dtype=torch.uint8, device=self.device())
+                for _ in range(COPIES):
+                    target.copy_(source, non_blocking=True)
+                self._work += (source, target)
 
     def long_work_here(self, times: int = 12) -> torch.Tensor:
         """What comes out of it, from the CPU."""

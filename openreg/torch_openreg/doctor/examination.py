@@ -20,7 +20,9 @@ LIMIT_OF_ALL = 600
 
 def _judge(ended: Ended, seconds: float) -> Finding:
     """The verdict on a probe whose process has given none."""
-    detail = f"the process {ended.how}" + (f" (after {seconds:g} s)" if ended.status is None else "")
+    detail = f"the process {ended.how}" + (
+        f" (after {seconds:g} s; --deadline gives it longer)" if ended.status is None else ""
+    )
     return Finding(Word.WRONG, f"{detail}: {ended.printed}" if ended.printed else detail)
 
 

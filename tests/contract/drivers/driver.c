@@ -38,7 +38,11 @@ static orError_t streamCreate(orStream_t* stream, unsigned int flags, int priori
 }
 
 static orError_t fill(void* ptr, int value, size_t size, orStream_t stream) {
-  return ptr != NULL && value == 0 && size != 0 && stream != NULL ? orSuccess : orErrorInvalidValue;
+  if (ptr != NULL && value == 0 && size != 0 && stream != NULL) {
+    return orSuccess;
+  }
+  return orDriverError(
+      orErrorInvalidValue, "ptr is %p, stream is %p, %p, of %zu", ptr, (void*)stream, (void*)stream, size);
 }
 
 static orError_t priorityRange(int* least, int* greatest, int device) {
