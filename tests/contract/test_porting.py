@@ -401,7 +401,7 @@ const OrDriver* orGetDriver(uint32_t version) {{
 }}
 """)
     driver = str(compile_library(source))
-    with pytest.raises(SystemExit, match="^contract: no test has ended within 12 s\n"):
+    with pytest.raises(SystemExit, match=r"^contract: no test has ended within 12 s\n"):
         contract.run(driver, ["-k", "properties_are_sensible"], seconds=12)
     (process,) = noted.read_text().split()
     wait_until(lambda: not Path(f"/proc/{process}").exists(), "the process to be gone")

@@ -34,6 +34,22 @@ window.addEventListener("load", async () => {
 </script>
 """
 
+# Each page in a frame, one after the other.
+_IN_FRAMES = """
+        const answers = {};
+        for (const page of given.pages) {
+          const frame = document.createElement("iframe");
+          frame.style = given.style;
+          const loaded = new Promise((done) => { frame.onload = done; });
+          frame.src = given.site + page;
+          document.body.append(frame);
+          await loaded;
+          answers[page] = new frame.contentWindow.Function(given.script)();
+          frame.remove();
+        }
+        return answers;
+"""
+
 
 def find() -> str | None:
     """Path of a Chromium, or None."""
@@ -65,20 +81,8 @@ def ask(site: Path, page: str, script: str, folder: Path, *, width: int = 1400, 
 
 def ask_each(site: Path, pages: list[str], script: str, folder: Path, *, width: int = 1400) -> dict[str, Any]:
     """What a script returns in each of these pages, which one browser shows in frames of that width, one by one."""
-    run = """
-        const answers = {};
-        for (const page of %s) {
-          const frame = document.createElement("iframe");
-          frame.style = "width: %dpx; height: 1000px; border: 0";
-          const loaded = new Promise((done) => { frame.onload = done; });
-          frame.src = %s + page;
-          document.body.append(frame);
-          await loaded;
-          answers[page] = new frame.contentWindow.Function(%s)();
-          frame.remove();
-        }
-        return answers;
-    """ % (json.dumps(pages), width, json.dumps(f"{site.resolve().as_uri()}/"), json.dumps(script))
+    given = {"pages": pages, "style": f"width: {width}px; height: 1000px; border: 0", "script": script}
+    run = f"const given = {json.dumps(given | {'site': f'{site.resolve().as_uri()}/'})};" + _IN_FRAMES
     runner = folder / "runner.html"
     runner.write_text(f"<!doctype html><body>{_RUN % run}</body>", encoding="utf-8")
     return _answer(runner, folder, width + 100, "--allow-file-access-from-files")

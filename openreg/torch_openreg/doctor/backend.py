@@ -83,7 +83,7 @@ class Backend:
         return product
 
     def _queue_copies(self) -> None:
-        """Queues copies where products leave nothing to wait for: a driver without that kernel lets the CPU multiply."""
+        """Queues copies where products leave nothing to wait for: without that kernel the CPU multiplies."""
         with suppress(Exception):  # the backend has no streams yet, or no pinned memory
             if torch.accelerator.current_stream().query():
                 source = torch.empty(COPIED, dtype=torch.uint8, pin_memory=True)
