@@ -55,7 +55,7 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict, str]:
     """The table of this backend: printed, as JSON, as a page."""
     files = [tmp_path_factory.mktemp("doctor") / name for name in ("table.json", "table.html")]
     # A machine that tests on both processors is slow, and no test of the doctor is about how fast it is.
-    said = doctor("--json", files[0], "--html", files[1], "--deadline", "60")
+    said = doctor("--json", files[0], "--html", files[1], "--deadline", "200")
     return said, json.loads(files[0].read_text()), files[1].read_text()
 
 
