@@ -16,9 +16,13 @@ AddressMap& addresses() {
 }
 
 // LITERALINCLUDE START: ACME ERRORS
+constexpr VendorCode kCodes[] = {
+    {0, orSuccess},
+    {ACME_NO_MEMORY, orErrorMemoryAllocation},
+};
+
 orError_t failed(const char* call, int code) {
-  return code == ACME_NO_MEMORY ? orDriverError(orErrorMemoryAllocation, "%s: %s", call, acme_text(code))
-                                : vendorError(call, code, acme_text(code));
+  return vendorError(call, code, acme_text(code), kCodes);
 }
 // LITERALINCLUDE END: ACME ERRORS
 

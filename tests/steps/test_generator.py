@@ -604,7 +604,7 @@ print(our_own())
 EDITS = {
     "README.md": ("end", "\n## Ours\n\nWhat our chip can do.\n"),
     "pyproject.toml": ("version =", 'version = "2.5.0"\n'),
-    "acme/driver/acme/vendor_error.h": ("    case 0:\n", "    case -77:\n      return orErrorMemoryAllocation;\n"),
+    "acme/driver/acme/vendor_error.h": ("    {0, orSuccess},\n", "    {-77, orErrorMemoryAllocation},\n"),
     "acme/torch_acme/acme/device.py": ("end", "\n\ndef our_own() -> str:\n    return 'kept'\n"),
     "acme/driver/acme/driver.cpp": ("whole", ""),
 }
