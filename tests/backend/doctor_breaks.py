@@ -33,7 +33,7 @@ def kernel(operator: str, function: str) -> str:
 
 AT_EXIT = "import atexit; os.register_at_fork(after_in_child=lambda: atexit.register({0}))"
 FAKE = {"OPENREG_DRIVER": "fake"}
-WITHOUT_KERNELS = {"OPENREG_SIM": "kernels=0"}  # the CPU computes, and when a call returns nothing is left to do
+BLOCKING = {"OPENREG_LAUNCH_BLOCKING": "1"}  # when a call returns, nothing is left to do
 RECORDS = lazy("torch.Stream", "record_event", "e = torch.Event('openreg'); e.record(self); return e")
 BREAKS = [
     # before a build
@@ -105,7 +105,7 @@ BREAKS = [
     Break("free memory", "torch.accelerator.get_memory_info = lambda: (5, 5)", SILENT, "5 bytes are free without"),
     Break("free memory", "torch.accelerator.get_memory_info = lambda: (6, 5)", WRONG, "6 of 5 bytes are free"),
     Break("record_stream", "torch.Tensor.record_stream = lambda self, stream: None", SILENT, "given out again"),
-    Break("record_stream", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
+    Break("record_stream", "", NOT_SEEN, "the work was done before the call", BLOCKING),
     # streams
     Break(
         "streams",
@@ -127,9 +127,9 @@ BREAKS = [
     Break("Stream.synchronize", lazy("torch.Stream", "synchronize"), SILENT, "returns before the work is done"),
     Break("device synchronize", "torch.openreg.synchronize = lambda: None", SILENT, "before the work of all streams"),
     Break("order of streams", lazy("torch.Stream", "wait_stream"), SILENT, "wait_stream() doesn't wait"),
-    Break("Stream.synchronize", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
-    Break("device synchronize", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
-    Break("order of streams", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
+    Break("Stream.synchronize", "", NOT_SEEN, "the work was done before the call", BLOCKING),
+    Break("device synchronize", "", NOT_SEEN, "the work was done before the call", BLOCKING),
+    Break("order of streams", "", NOT_SEEN, "the work was done before the call", BLOCKING),
     # events
     Break("events", lazy("torch.Event", "query", "return False") + RECORDS, WRONG, "hasn't happened after"),
     Break("Event.synchronize", lazy("torch.Event", "synchronize") + RECORDS, SILENT, "returns before the work is done"),
@@ -142,8 +142,8 @@ BREAKS = [
     Break("event versions", lazy("torch.Event", "synchronize"), SILENT, "recorded again returns before"),
     Break("event times", lazy("torch.Event", "elapsed_time", "return 0.0"), SILENT, "elapsed_time() is 0"),
     Break("event times", lazy("torch.Event", "elapsed_time", "return 1e9"), WRONG, "where the host's clock says"),
-    Break("Event.synchronize", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
-    Break("event versions", "", NOT_SEEN, "the work was done before the call", WITHOUT_KERNELS),
+    Break("Event.synchronize", "", NOT_SEEN, "the work was done before the call", BLOCKING),
+    Break("event versions", "", NOT_SEEN, "the work was done before the call", BLOCKING),
     # pinned memory
     Break("pin_memory", "torch.Tensor.pin_memory = torch.Tensor.clone", SILENT, "is_pinned() is False"),
     Break("pin_memory", "torch.Tensor.is_pinned = lambda self: True", SILENT, "that was never pinned"),
