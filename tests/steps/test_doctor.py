@@ -49,7 +49,7 @@ def test_the_doctor_says_of_a_step_exactly_what_it_has(shop: Workshop, number: s
     env = shop.environment(shop.site(LADDER.find(number))) | {"COLUMNS": "120"}
     env = {name: value for name, value in env.items() if name not in ("OPENREG_DRIVER", "CXX")}
     command = [sys.executable, FOLDER, "--step", number]
-    more = ["--deadline", "240"]  # the machine that tests may be busy, and one probe compiles
+    more = ["--deadline", "400"]  # the machine that tests may be busy, and one probe compiles
     done = subprocess.run([*command, *more], cwd=REPOSITORY, env=env, capture_output=True, text=True, check=False)
     printed = f"$ python {FOLDER} --step {number}\n{done.stdout}"
     file = RECORDED / f"{number}.txt"
