@@ -129,12 +129,12 @@ def needed(tree: Tree) -> Tree:
 
 def levels_of(step: int) -> list[Level]:
     """The levels that a driver needs for a step: not the kernels, without which the CPU computes."""
-    return [level for level in LEVELS[:-1] if int(level.steps.split("-")[0]) <= step]
+    return [level for level in LEVELS[:-1] if level.first <= step]
 
 
 def all_levels_of(step: int) -> list[Level]:
     """The same, and then what a driver may have: the kernels, and what one thing in a step does without."""
-    return [*levels_of(step), *(it for it in (LEVELS[-1], *OPTIONAL) if int(it.steps.split("-")[0]) <= step)]
+    return [*levels_of(step), *(level for level in (LEVELS[-1], *OPTIONAL) if level.first <= step)]
 
 
 def contract_tests(*, sim: bool) -> Tree:

@@ -19,6 +19,11 @@ class Level(NamedTuple):
     steps: str
     entries: str  # without "or"
 
+    @property
+    def first(self) -> int:
+        """The first of its steps."""
+        return int(self.steps.split("-")[0])
+
 
 def read_levels(array: str) -> list[Level]:
     """Reads them from the C++ that names them in errors."""

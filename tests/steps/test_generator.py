@@ -438,7 +438,6 @@ def test_a_network_trains_on_the_vendors_chip_as_on_the_cpu(acme: Any, tmp_path:
     assert rest == "1 acme:0"
 
 
-@pytest.mark.timeout(300)
 def test_the_package_has_the_doctor(acme: Any, tmp_path: Path) -> None:
     *_, site, _ = acme
     table = tmp_path / "table.json"

@@ -52,17 +52,23 @@ def start_process(child_environment: EnvironmentFunction) -> Iterator[StartFunct
 
 
 @pytest.fixture
-def liar_of(tmp_path: Path) -> Callable[[str], str]:
-    """Writes an executor that lies as the code says; gives the setting that names it."""
+def executor_of(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a program that takes the executor's place; gives the setting that names it."""
 
-    def liar_of(code: str) -> str:
-        program = tmp_path / "liar"
+    def executor_of(code: str) -> str:
+        program = tmp_path / "fake"
         start = f"#!{sys.executable}\nimport os, sys, time\nsys.path.insert(0, {str(HERE.parent)!r})\n"
-        program.write_text(start + "from contract.process import liar\n" + block(code))
+        program.write_text(start + "from contract.process import liar, wire\n" + block(code))
         program.chmod(0o755)
-        return f"executor={program},deadline=5s"
+        return f"executor={program}"
 
-    return liar_of
+    return executor_of
+
+
+@pytest.fixture
+def liar_of(executor_of: Callable[[str], str]) -> Callable[[str], str]:
+    """Writes an executor that lies as the code says; gives the setting that names it."""
+    return lambda code: f"{executor_of(code)},deadline=5s"
 
 
 @pytest.fixture(params=["C++", "Python"])

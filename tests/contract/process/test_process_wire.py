@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ..conftest import HERE, block
+from ..conftest import block
 from ..harness import wait_until
 from ..processes import LOST
 from . import wire
@@ -175,17 +174,9 @@ def test_started_by_hand_it_says_who_starts_it(library: Path) -> None:
 
 
 @pytest.fixture
-def fake(tmp_path: Path) -> Callable[[str], str]:
+def fake(executor_of: Callable[[str], str]) -> Callable[[str], str]:
     """Writes a program that takes the executor's place; gives the setting that names it."""
-
-    def fake(code: str) -> str:
-        program = tmp_path / "fake"
-        start = f"#!{sys.executable}\nimport sys, time, os\nsys.path.insert(0, {str(HERE.parent)!r})\n"
-        program.write_text(start + "from contract.process import wire\nit = wire.FakeExecutor()\n" + block(code))
-        program.chmod(0o755)
-        return f"executor={program}"
-
-    return fake
+    return lambda code: executor_of("it = wire.FakeExecutor()\n" + block(code))
 
 
 STARTS = {
