@@ -6,7 +6,9 @@
 
 #include <csignal>
 #include <cstring>
+#include <utility>
 
+#include "deadline.h"
 #include "openreg_driver.h"
 #include "wire/text.h"
 
@@ -17,11 +19,11 @@ uint64_t Executor::put(const Header& header, std::initializer_list<Piece> pieces
     return 0;
   }
   // A full ring empties quickly, as the executor never waits for a stream; if not, it hangs.
-  const int64_t start = nowNs();
+  Deadline deadline(plan_.deadlineNs);
   bool late = false;
   bool doorbell = false;
-  const uint64_t number = ring_->put(header, pieces, urgency, doorbell, plan_.deadlineNs, [&] {
-    late = nowNs() - start >= plan_.deadlineNs;
+  const uint64_t number = ring_->put(header, pieces, urgency, doorbell, deadline.sliceNs(), [&] {
+    late = deadline.passed();
     return late || ended();
   });
   if (number == 0 && ring_->impossible()) {
@@ -35,12 +37,20 @@ uint64_t Executor::put(const Header& header, std::initializer_list<Piece> pieces
   return number;
 }
 
+/// Waits for a fence of the channel, at most for the deadline.
+bool Executor::await(const Fence& fence, uint64_t value) {
+  Deadline deadline(plan_.deadlineNs);
+  return fence.wait(value, deadline.sliceNs(), channel().ring.sleepers, [&, again = false]() mutable {
+    if (std::exchange(again, true)) {
+      ringBell(socket_); // The kernel may have had no memory for the first one.
+    }
+    return ended() || deadline.passed();
+  });
+}
+
 bool Executor::takesFrames() {
-  const int64_t end = nowNs() + plan_.deadlineNs;
   post(Kind::Nudge, {pieceOf(StreamFrame{.stream = kMaxStreams})}, Urgency::Now); // Of no stream: means nothing.
-  return channel().ring.taken.wait(ring_->written(), plan_.deadlineNs, channel().ring.sleepers, [&] {
-    return ended() || nowNs() >= end;
-  }) && !ended();
+  return await(channel().ring.taken, ring_->written()) && !ended();
 }
 
 orError_t Executor::hang(Kind kind, uint64_t number) {
@@ -56,18 +66,13 @@ orError_t Executor::hang(Kind kind, uint64_t number) {
 // LITERALINCLUDE START: EXECUTOR REQUEST
 orError_t Executor::request(Kind kind, std::initializer_list<Piece> pieces, void* answer, size_t answerBytes) {
   const std::lock_guard lock(requests_);
-  const int64_t deadline = nowNs() + plan_.deadlineNs;
   Header header;
   header.kind = static_cast<uint16_t>(kind);
   header.flags = kWantsAnswer;
-  header.deadlineNs = deadline;
   const uint64_t number = put(header, pieces, Urgency::Now);
-  Fence& answered = channel().answered;
   bool came = false;
   do {
-    const int64_t end = nowNs() + plan_.deadlineNs;
-    came = number != 0 &&
-           answered.wait(number, plan_.deadlineNs, channel().ring.sleepers, [&] { return ended() || nowNs() >= end; });
+    came = number != 0 && await(channel().answered, number);
     // A module loads for as long as it likes, beside the frames.
   } while (!came && number != 0 && kind == Kind::ModuleLoad && takesFrames());
   if (!came) {

@@ -86,6 +86,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
 
   uint64_t put(const Header& header, std::initializer_list<Piece> pieces, Urgency urgency);
   orError_t hang(Kind kind, uint64_t number);
+  bool await(const Fence& fence, uint64_t value);
   bool takesFrames();
   orError_t take(Kind kind, uint64_t number, void* answer, size_t answerBytes);
   void spawn();

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "common/system/threads.h"
+#include "deadline.h"
 #include "executor.h"
 #include "wire/text.h"
 
@@ -142,7 +143,11 @@ void Executor::greet() {
 /// Waits for the answer to Hello, or for its end; false if there will be no answer.
 bool Executor::awaitWelcome() {
   pollfd both[] = {{socket_.number(), POLLIN, 0}, {handle_.number(), POLLIN, 0}};
-  pollBoth(both, static_cast<int>(std::min<int64_t>(plan_.deadlineNs / 1'000'000, INT_MAX)));
+  Deadline deadline(plan_.deadlineNs);
+  const auto sliceMs = static_cast<int>(std::clamp<int64_t>(deadline.sliceNs() / 1'000'000, 1, INT_MAX));
+  do {
+    pollBoth(both, sliceMs);
+  } while (both[0].revents == 0 && both[1].revents == 0 && !deadline.passed());
   return (both[0].revents & POLLIN) != 0; // A refusal may lie there although it has ended.
 }
 

@@ -302,6 +302,26 @@ def test_who_waits_for_a_hung_executor_without_a_request_does_not_wait_for_ever(
     )
 
 
+def test_time_in_which_the_whole_machine_stood_still_does_not_count_to_the_deadline(run_process: Any) -> None:
+    """As after Ctrl-Z: both processes are stopped for longer than the deadline, and go on, the executor last."""
+    run_process(
+        """
+        import os, subprocess
+        api.malloc(8)
+        pid = stop(0)
+        memory = ffi.new("void**")
+        call = Call(lambda: (lib.orMalloc(memory, 8), api.message()))
+        assert call.blocks()
+        us = os.getpid()
+        subprocess.run(f"kill -STOP {us}; sleep 1.5; kill -CONT {us}; sleep 0.1; kill -CONT {pid}", shell=True)
+        error, text = call.result()
+        api.ok(error)
+        api.write(int(ffi.cast("intptr_t", memory[0])), b"12345678")
+        """,
+        "deadline=1s",
+    )
+
+
 def test_a_kernel_may_run_for_longer_than_the_deadline(run_process: Any) -> None:
     run_process(
         """

@@ -33,11 +33,11 @@ RECORDED = _definitions.RECORDED
 Shared = _definitions.Shared
 
 
-def frame(kind: int, number: int, payload: bytes = b"", flags: int = 0, deadline: int = 0, **wrong: int) -> bytes:
+def frame(kind: int, number: int, payload: bytes = b"", flags: int = 0, **wrong: int) -> bytes:
     """A frame; `wrong` replaces fields of its header."""
     size = (HEADER.size + len(payload) + 31) // 32 * 32
     fields = {"magic": MAGIC, "kind": kind, "flags": flags, "bytes": size, "size": len(payload), "number": number}
-    fields |= {"deadline": deadline} | wrong
+    fields |= {"reserved": 0} | wrong
     return (HEADER.pack(*fields.values()) + payload).ljust(size, b"\0")
 
 

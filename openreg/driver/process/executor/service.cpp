@@ -116,12 +116,6 @@ void Service::serve(const Header& frame) {
         "frame " + std::to_string(frame.number) + " is garbled: it is of kind " + std::to_string(frame.kind) +
         " and has the flags " + std::to_string(frame.flags));
   }
-  if (frame.flags == kWantsAnswer && frame.deadlineNs < nowNs()) {
-    return reply(frame, [] {
-      throw Refused{
-          orDriverError(orErrorTimedOut, "the request was late: its deadline had passed before it was served")};
-    });
-  }
   handler.serve(*this, frame);
 }
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 # LITERALINCLUDE START: PYTHON FORMATS
 MAGIC = 0x4652524F
-VERSION = 5
+VERSION = 6
 HELLO = struct.Struct("<IIiiQQQ512s")
 WELCOME = struct.Struct("<IIi508s")
 GRANT = struct.Struct("<IIQ")
-HEADER = struct.Struct("<IHHIIQq")
+HEADER = struct.Struct("<IHHIIQQ")
 ANSWER = struct.Struct("<IiQII1024s")
 FENCE = struct.Struct("<QIi")  # value, wakes, cpu
 POINTER = struct.Struct("<IIqQ")  # orPointerArg
@@ -184,7 +184,6 @@ class Frame(NamedTuple):
     kind: str
     number: int
     wants_answer: bool
-    deadline: int
     fields: tuple
 
 
@@ -207,17 +206,17 @@ class Ring:
             self.number += 1
             header = HEADER.unpack_from(self.channel.bytes, RING + offset)
             self.check(*header, readable=readable)
-            _, code, flags, size, payload, number, deadline = header
+            _, code, flags, size, payload, number, _ = header
             start = RING + offset + HEADER.size
             data = self.channel.bytes[start : start + payload]
             self.taken += size
             self.channel.advance(TAKEN, self.taken)
             if kind := KINDS[code] if code else "":
-                return Frame(kind, number, bool(flags & WANTS_ANSWER), deadline, self.parts(code, data))
+                return Frame(kind, number, bool(flags & WANTS_ANSWER), self.parts(code, data))
         return None
 
     def check(
-        self, magic: int, code: int, flags: int, size: int, payload: int, number: int, _deadline: int, readable: int
+        self, magic: int, code: int, flags: int, size: int, payload: int, number: int, _reserved: int, readable: int
     ) -> None:
         """Raises Garbled if a header cannot be one."""
         if magic != MAGIC:

@@ -54,7 +54,7 @@
 namespace openreg::process {
 
 /// Grows with every change of what follows. Both sides must have the same.
-constexpr uint32_t kProtocolVersion = 5;
+constexpr uint32_t kProtocolVersion = 6;
 
 constexpr uint32_t kMagic = 0x4652'524F; ///< "ORRF" in memory; starts every frame, answer and message.
 
@@ -98,12 +98,12 @@ struct Grant {
 /// Precedes each frame.
 struct Header {
   uint32_t magic = kMagic;
-  uint16_t kind = 0;      ///< A Kind.
-  uint16_t flags = 0;     ///< kWantsAnswer or 0.
-  uint32_t bytes = 0;     ///< Of the whole frame with this header; a multiple of kFrameAlignment.
-  uint32_t payload = 0;   ///< Bytes of the payload and what follows it, without padding.
-  uint64_t number = 0;    ///< 1, 2, 3, …
-  int64_t deadlineNs = 0; ///< Of a request, in CLOCK_MONOTONIC: the host waits no longer. 0: none.
+  uint16_t kind = 0;    ///< A Kind.
+  uint16_t flags = 0;   ///< kWantsAnswer or 0.
+  uint32_t bytes = 0;   ///< Of the whole frame with this header; a multiple of kFrameAlignment.
+  uint32_t payload = 0; ///< Bytes of the payload and what follows it, without padding.
+  uint64_t number = 0;  ///< 1, 2, 3, …
+  uint64_t reserved = 0;
 };
 // LITERALINCLUDE END: WIRE HEADER
 
