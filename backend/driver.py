@@ -14,7 +14,20 @@ from pathlib import Path
 
 import names
 import skeleton
-from generate import DRIVER, ROOT, SETTINGS, TEMPLATE, Tree, Vendor, all_levels_of, climb, remember, settings, write
+from generate import (
+    DRIVER,
+    ROOT,
+    SETTINGS,
+    TEMPLATE,
+    Tree,
+    Vendor,
+    all_levels_of,
+    climb,
+    licensed,
+    remember,
+    settings,
+    write,
+)
 
 LIBRARY = ROOT / "openreg" / "torch_openreg" / "lib" / "libopenreg.so"
 
@@ -85,7 +98,7 @@ def project(name: str, step: int, out: Path, vendor: Vendor | None = None) -> Tr
     driver = shlex.quote(f"{out}/build/lib{name}_driver.so")
     tree["settings.env"] = f"# The driver that serves where this has been read.\nOPENREG_DRIVER={driver}\n"
     tree["README.md"] = README.format(name=name, out=out)
-    tree["LICENSE"] = (ROOT / "LICENSE").read_text()
+    tree["LICENSE"] = licensed((ROOT / "LICENSE").read_text(), f"{name} driver")
     tree[".gitignore"] = "/build/\n"
     tree[SETTINGS] = settings("driver", name, f"{step:02}", sim=False, vendor=vendor)
     return tree

@@ -172,12 +172,15 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
     index = ladder.find(step)
     number = ladder.steps[index].number
     tree = {path: ladder.text(index, path) for path in ladder.trees[index]}
-    license_ = tree.pop("LICENSE")
+    license_ = licensed(tree.pop("LICENSE"), f"torch_{name}")
     tree = with_own_driver(tree if sim else needed(tree), int(number), sim=sim)
     folder = ladder.steps[index].folder
     tree["demo.py"] = (folder / "demo.py").read_text()
     for file in ("test_step.py", "exercise.py"):
         tree[f"tests/{file}"] = (folder / file).read_text()
+    if int(number) >= 3:  # before, no operator is there for tensors that are
+        operators = "examples/testing/device_generic.py"
+        tree["tests/test_operators.py"] = (ROOT / operators).read_text().replace(operators, "tests/test_operators.py")
     # From the first step on: who begins a backend asks it most often. The ladder has it only where a package is made.
     last = len(ladder.steps) - 1
     tree |= {path: ladder.text(last, path) for path in ladder.trees[last] if path.startswith(DOCTOR)}
@@ -206,9 +209,16 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
         vendor.check(done)
         done[f"{name}/driver/CMakeLists.txt"] += vendor.build(name)
         done = {path: vendor.included(text) for path, text in done.items()}
-    done["LICENSE"] = license_  # which says whose the copied parts are
+    done["LICENSE"] = license_
     done[SETTINGS] = settings("backend", name, number, sim=sim, vendor=vendor)
     return done
+
+
+def licensed(text: str, whose: str) -> str:
+    """Our licence, which says whose the copied parts are, with a line for the project's own."""
+    return text.replace(
+        "\n\nRedistribution", f"\nCopyright (c) the {whose} authors, of what they add\n\nRedistribution", 1
+    )
 
 
 def settings(kind: str, name: str, step: str, *, sim: bool, vendor: Vendor | None) -> str:

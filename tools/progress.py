@@ -1,4 +1,4 @@
-"""Says how far a long build is: a bar on a terminal, a line for each tenth elsewhere."""
+"""Says how far long work is: a bar on a terminal, a line for each tenth elsewhere."""
 
 import re
 import subprocess
@@ -15,16 +15,22 @@ WIDTH = 30
 class Progress:
     """What is done of something, and how long the rest will take if it goes on like that."""
 
-    def __init__(self, what: str, out: TextIO | None = None, now: Callable[[], float] = time.monotonic) -> None:
-        """`what` begins each line."""
-        self.what, self.out, self.now = what, out or sys.stdout, now
+    def __init__(
+        self,
+        what: str,
+        out: TextIO | None = None,
+        now: Callable[[], float] = time.monotonic,
+        unit: str = "files",
+    ) -> None:
+        """`what` begins each line; `unit` is what is counted."""
+        self.what, self.out, self.now, self.unit = what, out or sys.stdout, now, unit
         self.start, self.tenth = now(), 0
 
     def line(self, done: int, total: int) -> str:
         """Returns what there is to say."""
         seconds = self.now() - self.start
         left = f", {seconds / done * (total - done):.0f} s left" if 0 < done < total else ""
-        return f"{self.what}: {done} of {total} files, {seconds:.0f} s{left}"
+        return f"{self.what}: {done} of {total} {self.unit}, {seconds:.0f} s{left}"
 
     def at(self, done: int, total: int) -> None:
         """Shows it: on a terminal each time, elsewhere once each tenth."""

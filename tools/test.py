@@ -13,6 +13,7 @@ rest takes by that, and at the end both stand side by side.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -22,10 +23,13 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from progress import Progress
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test"
 TIMES = ROOT / "docs" / "times.toml"
 LAST_WORDS = 6  # lines
+DOTS = re.compile(r"[.sxX]+ +\[ *(\d+)%\]\n")  # of pytest: nothing has failed
 
 
 class Part(NamedTuple):
@@ -217,7 +221,12 @@ def run(part: Part, quick: bool, everything: bool, far: str) -> Result:
         [sys.executable, *arguments], cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         assert process.stdout
+        progress = Progress(part.name, unit="%")
         for line in process.stdout:
+            if sys.stdout.isatty() and (dots := DOTS.fullmatch(line)):
+                progress.at(int(dots[1]), 100)
+                continue
+            progress.end()
             print(line, end="", flush=True)
             if line.strip():
                 last_words.append(line.rstrip())

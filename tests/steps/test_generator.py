@@ -97,7 +97,8 @@ def test_a_project_has_no_name_of_ours_and_all_that_it_includes(name: str, step:
     tree = generate.project(name, step, sim=sim)
     left = {path: found for path, text in tree.items() if path != "LICENSE" and (found := names.leftovers(path + text))}
     assert left == {}
-    assert "OpenReg" in tree["LICENSE"]
+    ours, theirs = tree["LICENSE"].splitlines()[2:4]
+    assert "OpenReg" in ours and theirs == f"Copyright (c) the torch_{name} authors, of what they add"
     folders = [f"{name}/driver", f"{name}/driver/include", name, f"{name}/csrc", f"{name}/bindings"]
     for path, text in tree.items():
         if path.endswith((".h", ".cpp", ".c")):
@@ -510,6 +511,12 @@ def test_on_the_vendors_chip_a_test_passes_or_says_what_the_chip_has_not(acme: A
     assert contract_ > 250 and step > 4
 
 
+def test_pytorchs_tests_of_operators_pass_on_the_vendors_chip(acme: Any) -> None:
+    project, _, site, _ = acme
+    status, said = own_tests(project, "tests/test_operators.py", site=site)
+    assert status == 0 and int(re.findall(r"(\d+) passed", said)[0]) >= 10, said
+
+
 def test_a_test_fails_for_want_of_what_the_chip_is_said_to_have(acme: Any, tmp_path: Path) -> None:
     project, *_ = acme
     copy = tmp_path / "acme"
@@ -639,5 +646,6 @@ def test_climbing_from_step_04_to_10_is_a_merge_that_keeps_the_readers_edits(acm
     text = settings.read_text()
     assert text.count('    "LaunchHostFunc",\n') == 1  # of the new level, and acme has no such thing
     settings.write_text(re.sub(r'(?<="MemcpyAsync",\n)(    "\w+",\n)+', "", text))
-    status, said = own_tests(project, "tests/test_step.py", site=site)
-    assert status == 0 and " passed" in said, said
+    for file in ("test_step", "test_operators"):
+        status, said = own_tests(project, f"tests/{file}.py", site=site)
+        assert status == 0 and " passed" in said, said

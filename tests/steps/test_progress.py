@@ -3,7 +3,9 @@
 import io
 import os
 import sys
+from importlib import util
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -48,3 +50,28 @@ def test_what_a_build_prints_is_kept_and_its_lines_move_the_bar(
         "build: 1 of 2 files",
         "build: 2 of 2 files",
     ]
+
+
+def load_runner() -> ModuleType:
+    """tools/test.py; a module called test is Python's own."""
+    spec = util.spec_from_file_location("run_tests", REPOSITORY / "tools" / "test.py")
+    assert spec and spec.loader
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_dots_of_pytest_move_a_bar_on_a_terminal_and_a_failure_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner, program = load_runner(), tmp_path / "part.py"
+    program.write_text("print('....s... [ 25%]'); print('..F..... [ 50%]'); print('........ [ 75%]')")
+    part = runner.Part("some", "tests", [str(program)], None, pytest=False)
+    said = {}
+    for out in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stdout", out)
+        assert runner.run(part, quick=False, everything=False, far="1 of 1").ok
+        said[out.isatty()] = out.getvalue()
+    assert "some: 25 of 100 %, " in said[True] and "some: 75 of 100 %, " in said[True]
+    assert "..F..... [ 50%]\n" in said[True] and "...." not in said[True].replace("..F.....", "")
+    assert all(f"[ {percent}%]\n" in said[False] for percent in (25, 50, 75)) and "█" not in said[False]
