@@ -161,7 +161,13 @@ PARTS = [
         driver="process",
     ),
     Part("minimal", "step 02 without one of its operators, each in turn", [MINIMAL, *WORKERS], None),
-    Part("steps", "each step: red before, green after", ["tests/steps", *WORKERS], ["tests/steps", *LONG]),
+    Part(
+        "steps",
+        "each step: red before, green after",
+        ["tests/steps", *WORKERS],
+        ["tests/steps", *LONG],
+        more="--all-projects",
+    ),
     Part("guide", "the guide: built, its Python and its links", ["tests/guide", *WORKERS], None),
 ]
 

@@ -248,6 +248,11 @@ class Toy:
         return "\n".join(check.problems(self.root))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the switch of `make test-all`."""
+    parser.addoption("--all-projects", action="store_true", help="build whole projects under other names, too")
+
+
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """All steps, built: with -Werror, as `make step` does. Processes of one run share them."""

@@ -457,10 +457,19 @@ def test_the_package_has_the_doctor(acme: Any, tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------- the project's own tests
 
 
-def own_tests(project: Path, *options: str, site: Path | None = None) -> tuple[int, str]:
-    """Runs the tests of a project as its README says; how they end, and what they print, without the time."""
+def own_tests(
+    project: Path, *options: str, site: Path | None = None, more: dict[str, str] | None = None
+) -> tuple[int, str]:
+    """Runs the tests of a project as its README says; how they end, and what they print, without the time.
+
+    Args:
+        project: Its folder.
+        options: For pytest.
+        site: Where it is installed, if a test needs that.
+        more: Variables of the environment.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "OPENREG_"))}
-    environment |= {"PYTHONPATH": str(site or ""), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    environment |= {"PYTHONPATH": str(site or ""), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} | (more or {})
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *options],
         cwd=project,
