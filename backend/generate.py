@@ -192,6 +192,7 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
         '["what-it-runs-with"]': json.dumps([it for it in ours if not it.startswith("torch==")] if sim else []),
         "@RUNNER@": "ubuntu-24.04" if sim else "self-hosted",
         '"@ENTRIES@"': ",\n    ".join(f'"{entry}"' for entry in skeleton.entries_of(levels_of(int(number)))),
+        "# @ENTRY_POINT@\n\n": entry_point(tree["pyproject.toml"]),
         '"@GROUPS@"': ",\n    ".join(f'"test_{group}"' for group in GROUPS),
     }
     for file in sorted(TEMPLATE.rglob("*")):
@@ -212,6 +213,15 @@ def project(name: str, step: str, *, sim: bool, vendor: Vendor | None = None) ->
     done["LICENSE"] = license_
     done[SETTINGS] = settings("backend", name, number, sim=sim, vendor=vendor)
     return done
+
+
+def entry_point(pyproject: str) -> str:
+    """What a step's pyproject.toml says for PyTorch, which loads the package by that, if it does yet."""
+    project = tomllib.loads(pyproject).get("project", {})
+    loads = project.get("entry-points", {}).get("torch.backends", {})
+    lines = [f"{package} = {json.dumps(function)}" for package, function in loads.items()]
+    said = '[project.entry-points."torch.backends"] # import torch loads the package\n'
+    return said + "\n".join([*lines, "", ""]) if lines else ""
 
 
 def licensed(text: str, whose: str) -> str:

@@ -92,11 +92,16 @@ def test_the_vendors_own_header_and_library_keep_their_names() -> None:
 
 
 @pytest.mark.parametrize("sim", [False, True], ids=["skeleton", "simulator"])
-@pytest.mark.parametrize(("name", "step"), [("acme", "01"), ("big_chip", "04"), ("x", "10"), ("acme", "18")])
+@pytest.mark.parametrize(
+    ("name", "step"), [("acme", "01"), ("big_chip", "04"), ("x", "10"), ("acme", "11"), ("acme", "18")]
+)
 def test_a_project_has_no_name_of_ours_and_all_that_it_includes(name: str, step: str, *, sim: bool) -> None:
     tree = generate.project(name, step, sim=sim)
     left = {path: found for path, text in tree.items() if path != "LICENSE" and (found := names.leftovers(path + text))}
     assert left == {}
+    points = tomllib.loads(tree["pyproject.toml"])["project"].get("entry-points")
+    loaded = {"torch.backends": {f"torch_{name}": f"torch_{name}_autoload:load"}}
+    assert points == (loaded if step >= "11" else None)
     ours, theirs = tree["LICENSE"].splitlines()[2:4]
     assert "OpenReg" in ours and theirs == f"Copyright (c) the torch_{name} authors, of what they add"
     folders = [f"{name}/driver", f"{name}/driver/include", name, f"{name}/csrc", f"{name}/bindings"]
