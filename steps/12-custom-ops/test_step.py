@@ -12,7 +12,7 @@ import torch_openreg  # noqa: F401
 
 HERE = Path(__file__).resolve().parent
 DEVICES = ["openreg:0", "openreg:1"]
-openreg = torch.ops.openreg
+ops = torch.ops.openreg
 
 
 def tensors(place: str, *shape: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
@@ -28,7 +28,7 @@ def test_the_norm_and_its_gradients_equal_the_cpus(device: str, dtype: torch.dty
     results = []
     for place in (device, "cpu"):
         x, weight, grad = tensors(place, 5, 3, 16, dtype=dtype)
-        out = openreg.rms_norm(x, weight)
+        out = ops.rms_norm(x, weight)
         results.append([tensor.detach().cpu() for tensor in (out, *torch.autograd.grad(out, (x, weight), grad))])
     for mine, theirs in zip(*results, strict=True):
         torch.testing.assert_close(mine, theirs, rtol=2e-2 if dtype == torch.bfloat16 else 1e-4, atol=1e-2)
@@ -39,7 +39,7 @@ def test_it_works_under_what_pytorch_does_with_operators(device: str) -> None:
     x, weight, _ = (tensor.detach() for tensor in tensors(device, 4, 8))
 
     def loss(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        return openreg.rms_norm(x, weight).square().sum()
+        return ops.rms_norm(x, weight).square().sum()
 
     expected = torch.func.grad(loss)(x, weight)
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
@@ -47,18 +47,18 @@ def test_it_works_under_what_pytorch_does_with_operators(device: str) -> None:
     torch.testing.assert_close(torch.autograd.grad(compiled(leaf, weight), leaf)[0], expected)
     torch.testing.assert_close(torch.vmap(torch.func.grad(loss), (0, None))(x, weight), expected)
     checks = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
-    torch.library.opcheck(openreg.rms_norm.default, (leaf, weight), test_utils=checks)
+    torch.library.opcheck(ops.rms_norm.default, (leaf, weight), test_utils=checks)
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_forms_that_write(device: str) -> None:
     x, weight, residual = (tensor.detach() for tensor in tensors(device, 4, 8))
     before = residual.clone()
-    norm = openreg.add_rms_norm_(residual, x, weight)
+    norm = ops.add_rms_norm_(residual, x, weight)
     assert torch.equal(residual, before + x)
-    torch.testing.assert_close(norm, openreg.rms_norm(residual, weight))
+    torch.testing.assert_close(norm, ops.rms_norm(residual, weight))
     out = torch.empty_like(x)
-    assert openreg.rms_norm(residual, weight, out=out) is out
+    assert ops.rms_norm(residual, weight, out=out) is out
     torch.testing.assert_close(out, norm)
 
 
@@ -66,7 +66,7 @@ def test_the_forms_that_write(device: str) -> None:
 def test_errors_name_operator_and_argument(device: str) -> None:
     x, weight, _ = (tensor.detach() for tensor in tensors(device, 4, 8))
     with pytest.raises(RuntimeError, match=r"openreg::rms_norm_forward: argument 'weight' is of shape \[3\]; expected"):
-        openreg.rms_norm(x, weight[:3])
+        ops.rms_norm(x, weight[:3])
 
 
 class OneAddress(ctypes.Structure):

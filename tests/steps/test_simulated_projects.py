@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -24,20 +25,11 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return project, try_out.build(project)
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that hides our own package from PyTorch, which would load it beside the project's from step 11 on."""
-    folder = tmp_path_factory.mktemp("alone")
-    (folder / "torch_openreg-0.dist-info").mkdir()  # comes first, and has no entry point
-    (folder / "torch_openreg-0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_openreg\n")
-    return folder
-
-
 @pytest.mark.parametrize("driver", ["sim", "process"])
-def test_with_the_simulator_all_tests_of_a_project_pass(built: tuple[Path, Path], alone: Path, driver: str) -> None:
+def test_with_the_simulator_all_tests_of_a_project_pass(built: tuple[Path, Path], driver: str) -> None:
     project, site = built
-    serves = {f"{project.name.upper()}_DRIVER": driver, "PYTHONPATH": f"{alone}:{site}"}
-    serves["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "1"
+    step = tomllib.loads((project / "generated.toml").read_text())["step"]
+    serves = try_out.alone(project, site, step) | {f"{project.name.upper()}_DRIVER": driver}
     files = sorted(str(file) for file in (project / "tests").glob("test_*.py"))
     contract = [f"--driver={driver}", "-n", "2", "--dist", "loadgroup"]
     for options in (contract, *([file] for file in files)):  # each of the others by itself
