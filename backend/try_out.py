@@ -26,7 +26,12 @@ def is_loaded_by_pytorch(step: str) -> bool:
     return int(step[:2]) >= 11
 
 
-def alone(project: Path, site: Path, step: str) -> dict[str, str]:
+def step_of(project: Path) -> str:
+    """The step that a project was generated from."""
+    return tomllib.loads((project / "generated.toml").read_text())["step"]
+
+
+def alone(project: Path, site: Path) -> dict[str, str]:
     """The variables with which a program finds what has been built, and PyTorch loads nothing else.
 
     PyTorch has room for one device of this kind, and would load the package of this repository where that is installed.
@@ -35,13 +40,16 @@ def alone(project: Path, site: Path, step: str) -> dict[str, str]:
     hidden = project / "build" / "alone" / "torch_openreg-0.dist-info"
     hidden.mkdir(parents=True, exist_ok=True)
     (hidden / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_openreg\n")
-    return {"PYTHONPATH": f"{hidden.parent}{os.pathsep}{site}", AUTOLOAD: "1" if is_loaded_by_pytorch(step) else "0"}
+    return {
+        "PYTHONPATH": f"{hidden.parent}{os.pathsep}{site}",
+        AUTOLOAD: "1" if is_loaded_by_pytorch(step_of(project)) else "0",
+    }
 
 
-def run(command: list[str | Path], project: Path, site: Path, step: str) -> subprocess.CompletedProcess[str]:
+def run(command: list[str | Path], project: Path, site: Path) -> subprocess.CompletedProcess[str]:
     """Runs a program in the project, with what has been built."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")}
-    kept |= alone(project, site, step)
+    kept |= alone(project, site)
     return subprocess.run(command, cwd=project, env=kept, capture_output=True, text=True, check=False)
 
 
@@ -106,17 +114,16 @@ def try_out(project: Path) -> None:
     Raises:
         ValueError: If the project cannot be built, or a name of ours is left in it.
     """
-    step = tomllib.loads((project / "generated.toml").read_text())["step"]
     site = build(project)
     print(f"built:  into {site}")
     count, found = leftovers(project, site)
     if found:
         raise ValueError(f"the name is left in {', '.join(found)}")
     print(f"names:  no name of ours in {count} files")
-    demo = run([sys.executable, "demo.py"], project, site, step)
+    demo = run([sys.executable, "demo.py"], project, site)
     print(f"demo:   {last_line(demo.stderr if demo.returncode else demo.stdout)}")
     pytest = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider"]
-    said = run(pytest, project, site, step).stdout
+    said = run(pytest, project, site).stdout
     first = re.search(r"^FAILED (\S+)", said, re.MULTILINE)
     print(f"tests:  {f'the first to fail is {first[1]}' if first else last_line(said)}")
 

@@ -236,6 +236,7 @@ def run(part: Part, quick: bool, everything: bool, far: str) -> Result:
             print(line, end="", flush=True)
             if line.strip():
                 last_words.append(line.rstrip())
+        progress.end()  # of a part that ended in the middle
     ok = process.returncode == 0
     seconds = time.monotonic() - start
     passed, failed, skipped = count(report, ok) if part.pytest else (0, int(not ok), 0)

@@ -474,7 +474,8 @@ def own_tests(
         more: Variables of the environment.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "OPENREG_"))}
-    environment |= {"PYTHONPATH": str(site or ""), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} | (more or {})
+    built = try_out.alone(project, site) if site else {"PYTHONPATH": "", try_out.AUTOLOAD: "0"}
+    environment |= built | (more or {})
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *options],
         cwd=project,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,10 +27,9 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.mark.parametrize("driver", ["sim", "process"])
 def test_with_the_simulator_all_tests_of_a_project_pass(built: tuple[Path, Path], driver: str) -> None:
     project, site = built
-    step = tomllib.loads((project / "generated.toml").read_text())["step"]
-    serves = try_out.alone(project, site, step) | {f"{project.name.upper()}_DRIVER": driver}
+    serves = {f"{project.name.upper()}_DRIVER": driver}
     files = sorted(str(file) for file in (project / "tests").glob("test_*.py"))
     contract = [f"--driver={driver}", "-n", "2", "--dist", "loadgroup"]
     for options in (contract, *([file] for file in files)):  # each of the others by itself
-        status, said = own_tests(project, "-rs", *options, more=serves)
+        status, said = own_tests(project, "-rs", *options, site=site, more=serves)
         assert status == 0 and " passed" in said, said
