@@ -1,4 +1,4 @@
-"""Runs all benchmarks, prints a table and writes build/bench.json and docs/speed.json.
+"""Runs all benchmarks, prints a table and writes build/bench.json, docs/bench.txt and docs/speed.json.
 
 Figures of a busy machine say little: the table begins with what the machine had left, and the CPU's own figure stands
 beside each of PyTorch's. Behind them stands what the figure is to reach; nothing fails if it doesn't.
@@ -16,6 +16,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench-driver"
 RESULT = ROOT / "build" / "bench.json"
+TABLE = ROOT / "docs" / "bench.txt"  # which the guide shows, without the operators: they have a page of their own
 SPIN = "import time\nend, n = time.perf_counter() + 0.5, 0\nwhile time.perf_counter() < end: n += 1\nprint(n)"
 
 Figure = dict[str, Any]
@@ -99,13 +100,16 @@ def main() -> None:
     figures += measure("operators", sys.executable, ROOT / "bench" / "operator_sweep.py")
     cores = {"cores": os.cpu_count(), "effective before": round(before, 2), "effective after": None}
     cores["effective after"] = round(effective_parallelism(), 2)
-    print(f"\n{cores['cores']} cores, effectively {before:.2f} before and {cores['effective after']:.2f} after\n")
+    machine = f"{cores['cores']} cores, effectively {before:.2f} before and {cores['effective after']:.2f} after"
     free = min(before, cores["effective after"])
-    print("\n".join(row(figure, free) for figure in figures))
+    rows = [row(figure, free) for figure in figures]
+    print("", machine, "", *rows, sep="\n")
+    shown = [line for line, figure in zip(rows, figures, strict=True) if figure["part"] != "operators"]
+    TABLE.write_text("\n".join([f"$ make bench  # {time.strftime('%F', time.gmtime())}, {machine}", *shown, ""]))
     RESULT.write_text(
         json.dumps({"time": time.strftime("%FT%TZ", time.gmtime()), **cores, "figures": figures}, indent=1)
     )
-    print(f"\nwritten to {RESULT.relative_to(ROOT)}")
+    print(f"\nwritten to {RESULT.relative_to(ROOT)} and {TABLE.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
