@@ -120,7 +120,7 @@ memory-picture: $(STAMPS)/build  ## The picture of the memory of a training step
 	@$(PYTHON_HERE) tools/memory_picture.py
 
 .PHONY: bench
-bench: $(STAMPS)/build  ## Measure, with the CPU beside it: a table, and build/bench.json
+bench: $(STAMPS)/build  ## Measure, with the CPU beside it: a table, and what the guide shows of speed
 	@$(PYTHON_HERE) bench/run.py
 
 .PHONY: wheel

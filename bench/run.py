@@ -1,4 +1,4 @@
-"""Runs all benchmarks, prints a table and writes build/bench.json, docs/bench.txt and docs/speed.json.
+"""Runs all benchmarks, prints a table and writes docs/bench.json and docs/speed.json, which the guide shows.
 
 Figures of a busy machine say little: the table begins with what the machine had left, and the CPU's own figure stands
 beside each of PyTorch's. Behind them stands what the figure is to reach; nothing fails if it doesn't.
@@ -11,15 +11,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench-driver"
-RESULT = ROOT / "build" / "bench.json"
-TABLE = ROOT / "docs" / "bench.txt"  # which the guide shows, without the operators: they have a page of their own
-SPIN = "import time\nend, n = time.perf_counter() + 0.5, 0\nwhile time.perf_counter() < end: n += 1\nprint(n)"
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+from bench_figures import BENCH, Figure, free_cores, verdict  # noqa: E402
 
-Figure = dict[str, Any]
+SPIN = "import time\nend, n = time.perf_counter() + 0.5, 0\nwhile time.perf_counter() < end: n += 1\nprint(n)"
 
 
 def effective_parallelism() -> float:
@@ -46,35 +44,30 @@ def build_driver() -> Path:
     return BUILD / "openreg_bench_driver"
 
 
+def four_digits(text: str) -> float:
+    """Returns a number without the digits that no measurement has."""
+    return float(f"{float(text):.4g}")
+
+
 def measure(name: str, *command: str | Path) -> list[Figure]:
     """Runs a benchmark and returns the figures it prints, a JSON object a line."""
     print(f"bench: {name}", flush=True)
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         sys.exit(f"bench: {name} ended with exit status {done.returncode}")
-    return [{"part": name, **json.loads(line)} for line in done.stdout.splitlines() if line.startswith("{")]
-
-
-def verdict(figure: Figure, cores: float) -> str:
-    """Returns what a figure is to reach, and whether it does: at most, at least, or a multiple of the CPU's."""
-    for kind, reached in (
-        ("most", lambda bar: figure["value"] <= bar),
-        ("least", lambda bar: figure["value"] >= bar),
-        ("times", lambda bar: figure["value"] <= bar * figure["cpu"]),
-    ):
-        if (bar := figure.get(kind)) is not None:
-            if cores < figure.get("cores", 0) - 0.2:
-                return f"not counted: needs {figure['cores']} cores of its own"
-            text = f"× {bar:g}" if kind == "times" else f"at {kind} {bar:g}"
-            return text if reached(bar) else f"{text}: missed"
-    return ""
+    return [
+        {"part": name, **json.loads(line, parse_float=four_digits)}
+        for line in done.stdout.splitlines()
+        if line.startswith("{")
+    ]
 
 
 def row(figure: Figure, cores: float) -> str:
     """Returns the line of a figure."""
     value, cpu = figure["value"], figure.get("cpu")
     beside = f"cpu {cpu:10.4g}   × {value / cpu:<7.2f}" if cpu else ""
-    line = f"{figure['name']:56} {value:12.4g} {figure['unit']:6} {beside:26} {verdict(figure, cores)}"
+    bar, missed = verdict(figure, cores)
+    line = f"{figure['name']:56} {value:12.4g} {figure['unit']:6} {beside:26} {bar}{': missed' if missed else ''}"
     return line.rstrip()
 
 
@@ -98,18 +91,19 @@ def main() -> None:
     figures += measure("memory", sys.executable, ROOT / "bench" / "memory_bench.py")
     figures += measure("process", sys.executable, ROOT / "bench" / "process_bench.py", program)
     figures += measure("operators", sys.executable, ROOT / "bench" / "operator_sweep.py")
-    cores = {"cores": os.cpu_count(), "effective before": round(before, 2), "effective after": None}
-    cores["effective after"] = round(effective_parallelism(), 2)
-    machine = f"{cores['cores']} cores, effectively {before:.2f} before and {cores['effective after']:.2f} after"
-    free = min(before, cores["effective after"])
-    rows = [row(figure, free) for figure in figures]
-    print("", machine, "", *rows, sep="\n")
-    shown = [line for line, figure in zip(rows, figures, strict=True) if figure["part"] != "operators"]
-    TABLE.write_text("\n".join([f"$ make bench  # {time.strftime('%F', time.gmtime())}, {machine}", *shown, ""]))
-    RESULT.write_text(
-        json.dumps({"time": time.strftime("%FT%TZ", time.gmtime()), **cores, "figures": figures}, indent=1)
-    )
-    print(f"\nwritten to {RESULT.relative_to(ROOT)} and {TABLE.relative_to(ROOT)}")
+    run = {
+        "time": time.strftime("%FT%TZ", time.gmtime()),
+        "cores": os.cpu_count(),
+        "effective before": round(before, 2),
+        "effective after": round(effective_parallelism(), 2),
+        "figures": figures,
+    }
+    print(f"\n{run['cores']} cores, effectively {before:.2f} before and {run['effective after']:.2f} after\n")
+    print("\n".join(row(figure, free_cores(run)) for figure in figures))
+    # The operators have a file and a page of their own.
+    run["figures"] = [figure for figure in figures if figure["part"] != "operators"]
+    (ROOT / BENCH).write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+    print(f"\nwritten to {BENCH}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 import torch_openreg  # noqa: F401
+from bench_figures import bench, free_cores, reason_of, verdict
+from bench_figures import reasons as bench_reasons
 from operator_speed import BARS, Reason, Reasons, above, ratio, reasons, speed
 
 from .conftest import DOCS, ROOT
@@ -94,3 +96,47 @@ def test_the_script_finds_the_table_and_its_columns(site):
     assert 'src="../_static/speed.js' in page
     first = page.partition("<tbody>")[2]
     assert first
+
+
+def missed() -> list[dict]:
+    """The figures beside the operators that miss what they are to reach."""
+    run = bench(ROOT)
+    return [figure for figure in run["figures"] if verdict(figure, free_cores(run))[1]]
+
+
+def test_each_figure_that_misses_has_a_reason():
+    explained = bench_reasons(ROOT)
+    assert [f"{it['part']}: {it['name']}" for it in missed() if reason_of(it, explained) is None] == []
+
+
+def test_each_pattern_of_a_figure_s_reason_names_a_figure():
+    names = [f"{it['part']}: {it['name']}" for it in bench(ROOT)["figures"]]
+    patterns = [row for _, rows in bench_reasons(ROOT) for row in rows]
+    assert [it for it in patterns if not any(fnmatchcase(name, it) for name in names)] == []
+
+
+@pytest.mark.parametrize(
+    ("bar", "text", "misses"),
+    [
+        ({"most": 2}, "at most 2", True),
+        ({"most": 3}, "at most 3", False),
+        ({"least": 3}, "at least 3", False),
+        ({"least": 4}, "at least 4", True),
+        ({"times": 1.5}, "× 1.5", False),
+        ({"times": 1.4}, "× 1.4", True),
+        ({"most": 2, "cores": 3}, "not counted: needs 3 cores of its own", False),
+        ({}, "", False),
+    ],
+)
+def test_what_a_figure_is_to_reach(bar, text, misses):
+    assert verdict({"value": 3, "cpu": 2, **bar}, cores=2.0) == (text, misses)
+
+
+def test_the_page_marks_what_misses_and_says_why(site):
+    page = (site / "reference" / "speed.html").read_text(encoding="utf-8")
+    table = page.partition('class="table bench"')[2]
+    marked = re.findall(r"<tr data-missed><td>(.*?) <span class=\"why\">(.*?)</span>", table)
+    explained = bench_reasons(ROOT)
+    assert marked == [(html.escape(it["name"]), html.escape(reason_of(it, explained))) for it in missed()]
+    figures = bench(ROOT)["figures"]
+    assert table.count("<tr") == 1 + len(figures) + len({it["part"] for it in figures})

@@ -13,6 +13,7 @@ A module for each concern:
     describe    what search engines show of a page
     coverage    how each operator is served, from the dispatcher's tables
     speed       how fast each operator is, from the file that the sweep wrote
+    bench       all else that is measured
     autocast    in which type autocast runs each operator, and what half precision takes
     versions    what changes from one release of PyTorch to the next
     wire        the wire of the driver `process`, from its headers
@@ -31,6 +32,7 @@ from sphinx.application import Sphinx
 
 from . import (
     autocast,
+    bench,
     code,
     coverage,
     describe,
@@ -61,6 +63,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
     shown = (code, transcript, errors, exercise, steps, stubs, files, mutants, pictures, timeline, coverage, speed)
-    for module in (*shown, autocast, versions, wire, reference, order, describe, whitespace):
+    for module in (*shown, bench, autocast, versions, wire, reference, order, describe, whitespace):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
