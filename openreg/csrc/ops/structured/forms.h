@@ -4,7 +4,7 @@
 #include "ops/structured/native.h"
 #include "ops/structured/structured.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/macros/Export.h>
 #include <torch/library.h>
 
 #include <string>
@@ -19,6 +19,15 @@ struct Overloads {
   const char* out = "out";
 };
 
+/** @brief The names under which an operator's forms are registered. */
+struct FormNames {
+  C10_EXPORT FormNames(const std::string& op, const Overloads& overloads);
+
+  std::string functional;
+  std::string out;
+  std::string inplace; ///< Empty if PyTorch has no such form.
+};
+
 /**
  * @brief Registers "op", "op_" (if PyTorch has it) and "op.out".
  * @tparam S Structured<Class>.
@@ -28,15 +37,12 @@ struct Overloads {
  */
 template <class S>
 void implForms(torch::Library& m, const std::string& op, const Overloads& overloads = {}) {
-  const auto named = [](const std::string& name, const std::string& overload) {
-    return overload.empty() ? name : name + "." + overload;
-  };
-  implNative(m, named(op, overloads.functional).c_str(), S::functional);
-  implNative(m, named(op, overloads.out).c_str(), S::out);
+  const FormNames names(op, overloads);
+  implNative(m, names.functional.c_str(), S::functional);
+  implNative(m, names.out.c_str(), S::out);
   if constexpr (std::is_pointer_v<decltype(S::inplace)>) {
-    const auto found = c10::Dispatcher::singleton().findSchema({"aten::" + op + "_", overloads.functional});
-    if (found.has_value()) {
-      implNative(m, named(op + "_", overloads.functional).c_str(), S::inplace);
+    if (!names.inplace.empty()) {
+      implNative(m, names.inplace.c_str(), S::inplace);
     }
   }
 }

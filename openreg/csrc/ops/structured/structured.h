@@ -16,9 +16,6 @@
 
 namespace openreg {
 
-/// The three forms of an operator: `y = f(x)`, `x.f_()` and `f(x, out=y)`.
-enum class Form { Functional, InPlace, Out };
-
 // LITERALINCLUDE START: STRUCTURED CALL
 /**
  * @brief One call of a structured operator: the class, and the outputs that its meta function asks for.
@@ -29,12 +26,13 @@ enum class Form { Functional, InPlace, Out };
  * @tparam S The class.
  * @tparam Outputs How many outputs.
  */
-template <class S, size_t Outputs, Form form>
+template <class S, size_t Outputs>
 class StructuredCall final : public S {
   static constexpr bool kIterates = std::is_base_of_v<at::TensorIteratorBase, S>;
 
  public:
-  explicit StructuredCall(std::array<at::Tensor*, Outputs> given = {}) : given_(given) {}
+  /// @param given The outputs of the in-place and the out form.
+  explicit StructuredCall(Form form, std::array<at::Tensor*, Outputs> given = {}) : form_(form), given_(given) {}
 
   /// For kernels that write any strides: `strides` is a wish.
   void set_output_raw_strided(
@@ -49,10 +47,8 @@ class StructuredCall final : public S {
   void
   set_output_strided(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, at::TensorOptions options) override {
     prepare(i, sizes, strides, options);
-    if constexpr (form != Form::Functional) {
-      if (given_[i]->strides() != strides) {
-        made_[i] = makeOutput(sizes, strides, options);
-      }
+    if (form_ != Form::Functional && given_[i]->strides() != strides) {
+      made_[i] = makeOutput(sizes, strides, options);
     }
     if constexpr (kIterates) {
       S::set_output_raw_strided(i, sizes, strides, options);
@@ -60,7 +56,7 @@ class StructuredCall final : public S {
   }
 
   const at::Tensor& maybe_get_output(int64_t i) override {
-    return form == Form::Functional || made_[i].defined() ? made_[i] : *given_[i];
+    return form_ == Form::Functional || made_[i].defined() ? made_[i] : *given_[i];
   }
 
   at::Tensor& made(size_t i) { return made_[i]; }
@@ -77,15 +73,10 @@ class StructuredCall final : public S {
  private:
   void prepare(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
     device_.set(options.device().index()); // meta knows best where the operator happens; impl runs there, too
-    if constexpr (form == Form::Functional) {
-      made_[i] = makeOutput(sizes, strides, options);
-    } else if constexpr (form == Form::Out) {
-      resizeOutput(*given_[i], sizes, strides, options);
-    } else {
-      checkInPlace(*given_[i], sizes, options);
-    }
+    prepareOutput(form_, given_[i], made_[i], sizes, strides, options);
   }
 
+  Form form_;
   std::array<at::Tensor*, Outputs> given_; // of the in-place and out forms
   std::array<at::Tensor, Outputs> made_;   // outputs of the functional form; else what stands in place of a given one
   CurrentDevice device_;
@@ -160,7 +151,7 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
   struct InPlace {
     static at::Tensor& call(at::Tensor& self, Argument<Rest>... rest) {
       checkDevices(self, rest...);
-      run<Form::InPlace>({&self}, self, rest...);
+      run(Form::InPlace, {&self}, self, rest...);
       return self;
     }
   };
@@ -171,14 +162,14 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
 
   static Functional functional(Argument<A>... arguments) {
     checkDevices(arguments...);
-    StructuredCall<S, Outputs, Form::Functional> call;
+    StructuredCall<S, Outputs> call(Form::Functional);
     compute(call, arguments...);
     return Functional(std::move(call.made(I))...);
   }
 
   static Given out(Argument<A>... arguments, TensorRef<I>... outputs) {
     checkDevices(arguments..., outputs...);
-    run<Form::Out>({&outputs...}, arguments...);
+    run(Form::Out, {&outputs...}, arguments...);
     return Given(outputs...);
   }
 
@@ -191,15 +182,13 @@ class Structured<S, name, Outputs, R (Base::*)(A...), std::index_sequence<I...>>
   }();
 
  private:
-  template <Form form>
-  static void run(std::array<at::Tensor*, Outputs> outputs, Argument<A>... arguments) {
-    StructuredCall<S, Outputs, form> call(outputs);
+  static void run(Form form, std::array<at::Tensor*, Outputs> outputs, Argument<A>... arguments) {
+    StructuredCall<S, Outputs> call(form, outputs);
     compute(call, arguments...);
     call.finish();
   }
 
-  template <class Call>
-  static void compute(Call& call, Argument<A>... arguments) {
+  static void compute(StructuredCall<S, Outputs>& call, Argument<A>... arguments) {
     if constexpr (requires { call.impl(asMetaWants(arguments)..., std::declval<R>(), call.maybe_get_output(I)...); }) {
       const auto found = call.meta(asMetaWants(arguments)...);
       call.impl(asMetaWants(arguments)..., found, call.maybe_get_output(I)...);

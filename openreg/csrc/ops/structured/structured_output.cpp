@@ -54,6 +54,22 @@ void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::Tenso
       sizes == self.sizes(), "Bad in-place call: input tensor size ", self.sizes(), " and output tensor size ", sizes,
       " should match");
 }
+
+void prepareOutput(
+    Form form,
+    const at::Tensor* given,
+    at::Tensor& made,
+    at::IntArrayRef sizes,
+    at::IntArrayRef strides,
+    const at::TensorOptions& options) {
+  if (form == Form::Functional) {
+    made = makeOutput(sizes, strides, options);
+  } else if (form == Form::Out) {
+    resizeOutput(*given, sizes, strides, options);
+  } else {
+    checkInPlace(*given, sizes, options);
+  }
+}
 // LITERALINCLUDE END: RESIZE OUTPUT
 
 // LITERALINCLUDE START: APART

@@ -9,6 +9,9 @@
 
 namespace openreg {
 
+/// The three forms of an operator: `y = f(x)`, `x.f_()` and `f(x, out=y)`.
+enum class Form { Functional, InPlace, Out };
+
 // LITERALINCLUDE START: STRUCTURED OUTPUT
 /** @brief A new tensor on the current device. @param strides Empty: as the options' memory format says. */
 C10_EXPORT at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
@@ -25,6 +28,19 @@ at::Tensor& copyResult(const at::Tensor& result, at::Tensor& output);
 
 /** @brief Checks that a result fits the tensor that is changed in place. @throws c10::Error if it does not. */
 C10_EXPORT void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
+
+/**
+ * @brief Does one of the three for an output of a call.
+ * @param given The output, of the in-place and the out form.
+ * @param made What takes a new tensor, of the functional form.
+ */
+C10_EXPORT void prepareOutput(
+    Form form,
+    const at::Tensor* given,
+    at::Tensor& made,
+    at::IntArrayRef sizes,
+    at::IntArrayRef strides,
+    const at::TensorOptions& options);
 
 /** @brief An input as it is before `output` is written: a copy if they share memory, as after `sort(x, out=(x, i))`. */
 at::Tensor apartFrom(const at::Tensor& output, const at::Tensor& input);
