@@ -71,6 +71,8 @@ def _serve(name: str | None, package: str | None, asked: list[Probe], deadline: 
         signal.alarm(0)
     heavy = [probe for probe in asked if probe.heavy]
     beside = Child(partial(_ask_heavy, heavy, backend, deadline), LIMIT_OF_ALL, group=False) if heavy else None
+    if beside:
+        os.nice(5)  # the heavy ones take longest: the others leave them a core
     findings = _ask_all([probe for probe in asked if not probe.heavy], backend, deadline)
     if beside:
         ended = beside.wait()
