@@ -14,11 +14,12 @@ take_the_name()
 # LITERALINCLUDE END: FIRST COME
 
 from . import _C, openreg  # noqa: E402
+from ._name import NAME  # noqa: E402
 
 # LITERALINCLUDE START: RENAME
 # The rename comes first: it fixes the name under which PyTorch looks for the module. It can be done once in a process.
-torch.utils.rename_privateuse1_backend("openreg")
-torch._register_device_module("openreg", openreg)
+torch.utils.rename_privateuse1_backend(NAME)
+torch._register_device_module(NAME, openreg)
 # LITERALINCLUDE END: RENAME
 
 # LITERALINCLUDE START: GENERATE METHODS

@@ -2,6 +2,8 @@
 
 import torch
 
+from ._name import NAME
+
 
 # LITERALINCLUDE START: TAKEN
 def take_the_name() -> None:
@@ -11,13 +13,13 @@ def take_the_name() -> None:
         ImportError: Another backend has registered, with the names of both.
     """
     name = torch._C._get_privateuse1_backend_name()
-    if name in ("privateuseone", "openreg"):  # PyTorch's own name for it, and ours
-        if getattr(getattr(torch, "openreg", None), "stands_in", False):
-            del torch.openreg  # the package could not be imported before, and now it can
+    if name in ("privateuseone", NAME):  # PyTorch's own name for it, and ours
+        if getattr(getattr(torch, NAME, None), "stands_in", False):
+            delattr(torch, NAME)  # the package could not be imported before, and now it can
         return
     other = getattr(getattr(torch, name, None), "__name__", "an unknown module")
     raise ImportError(
-        "torch_openreg cannot register the device 'openreg': PyTorch has room for one device from outside its tree, "
+        f"torch_{NAME} cannot register the device {NAME!r}: PyTorch has room for one device from outside its tree, "
         f"and {other} has registered {name!r} in this process; set TORCH_DEVICE_BACKEND_AUTOLOAD=0 and import one of "
         "the two"
     )

@@ -1,6 +1,7 @@
 // From PyTorch's stream to the driver's. Each device has one stream so far, the default stream.
 #include "stream/handle.h"
 
+#include "device/device_name.h"
 #include "device/error.h"
 #include "stream/current_stream.h"
 
@@ -11,7 +12,7 @@ namespace openreg {
 // LITERALINCLUDE START: STREAM HANDLE
 orStream_t streamHandle(const c10::Stream& stream) {
   TORCH_CHECK(
-      stream.id() == 0, "openreg: device ", stream.device(), " has no stream ", stream.id(),
+      stream.id() == 0, kDeviceName, ": device ", stream.device(), " has no stream ", stream.id(),
       "; expected 0, its default stream");
   orStream_t handle = nullptr;
   check(orStreamGetDefault(&handle, stream.device_index()));

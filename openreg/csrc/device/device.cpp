@@ -1,6 +1,7 @@
 // Devices: how many, which is current on this thread, wait for one.
 #include "device/device.h"
 
+#include "device/device_name.h"
 #include "device/error.h"
 
 #include <c10/util/Exception.h>
@@ -23,7 +24,7 @@ c10::DeviceIndex deviceCount() noexcept {
   int count = 0;
   if (orGetDeviceCount(&count) != orSuccess) {
     // A program that falls back to the CPU when there is no device is to learn why there is none.
-    TORCH_WARN_ONCE("openreg: no device is available: ", orGetLastErrorMessage());
+    TORCH_WARN_ONCE(kDeviceName, ": no device is available: ", orGetLastErrorMessage());
     (void)orGetLastError();
     return 0;
   }
@@ -33,7 +34,7 @@ c10::DeviceIndex deviceCount() noexcept {
 c10::DeviceIndex deviceCountEnsureNonZero() {
   int count = 0;
   check(orGetDeviceCount(&count));
-  TORCH_CHECK(count > 0, "openreg: no device available; the driver found 0 devices");
+  TORCH_CHECK(count > 0, kDeviceName, ": no device available; the driver found 0 devices");
   return toIndex(count);
 }
 // LITERALINCLUDE END: DEVICE COUNT
@@ -60,15 +61,16 @@ c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) {
 // LITERALINCLUDE END: EXCHANGE DEVICE
 
 c10::DeviceIndex resolveIndex(c10::Device device) {
-  TORCH_CHECK(device.type() == kDeviceType, "openreg: expected a device of type openreg, but got ", device);
+  TORCH_CHECK(
+      device.type() == kDeviceType, kDeviceName, ": expected a device of type ", kDeviceName, ", but got ", device);
   if (!device.has_index()) {
     return currentDevice();
   }
   const auto count = deviceCountEnsureNonZero();
   // In the words of PyTorch's own devices, for which people search and programs look.
   TORCH_CHECK(
-      device.index() < count, "openreg: The device index is out of range: expected 0 to ", count - 1, ", but got ",
-      static_cast<int>(device.index()));
+      device.index() < count, kDeviceName, ": The device index is out of range: expected 0 to ", count - 1,
+      ", but got ", static_cast<int>(device.index()));
   return device.index();
 }
 

@@ -1,6 +1,7 @@
 // Errors of the contract as PyTorch's exceptions.
 #include "device/error.h"
 
+#include "device/device_name.h"
 #include "device/level.h"
 // LITERALINCLUDE START: CAPTURE ERRORS
 #include "graph/advice.h"
@@ -14,7 +15,7 @@ namespace openreg {
 // LITERALINCLUDE START: THROW ERROR
 void throwError(orError_t error) {
   // The message belongs to this thread until its next failing call, so it is read before anything else is called.
-  std::string message = c10::str("openreg: ", orGetLastErrorMessage());
+  std::string message = c10::str(kDeviceName, ": ", orGetLastErrorMessage());
   // Handled here, so it must not stay behind for somebody who asks later.
   (void)orGetLastError();
   if (const auto level = error == orErrorNotImplemented ? levelOf(message) : ""; !level.empty()) {

@@ -1,6 +1,7 @@
 // Hooks: what PyTorch's generic code asks an accelerator for, beyond the guard.
 #include "device/hooks.h"
 
+#include "device/device_name.h"
 #include "device/error.h"
 #include "ops/tensor/resize.h"
 
@@ -35,7 +36,7 @@ at::Device Hooks::getDeviceFromPtr(void* data) const {
   check(orPointerGetAttributes(&attributes, data));
   TORCH_CHECK(
       attributes.type == orMemoryTypeDevice, "getDeviceFromPtr: argument 'data' is ", data,
-      "; expected a pointer into memory of an openreg device");
+      "; expected a pointer into memory of an ", kDeviceName, " device");
   return {kDeviceType, static_cast<c10::DeviceIndex>(attributes.device)};
 }
 

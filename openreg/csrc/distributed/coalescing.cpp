@@ -2,6 +2,7 @@
 #include "distributed/coalescing.h"
 
 #include "device/device.h"
+#include "device/device_name.h"
 #include "distributed/collective.h"
 
 #include <utility>
@@ -11,7 +12,7 @@ namespace openreg {
 std::shared_ptr<Operation> ProcessGroup::operation(c10d::OpType type, c10::Device device, int64_t lane) {
   TORCH_CHECK_VALUE(
       device.type() == kDeviceType, "occl: ", nameOf(type), ": got a tensor on ", device,
-      "; expected one on a device of openreg");
+      "; expected one on a device of ", kDeviceName);
   if (coalescing_) {
     coalescing_->device = device;
     return coalescing_;

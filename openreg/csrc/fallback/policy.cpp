@@ -1,6 +1,8 @@
 // What the fallback may serve, who serves it, and a count of what was served.
 #include "fallback/policy.h"
 
+#include "device/device_name.h"
+
 #include <c10/util/Exception.h>
 
 #include <map>
@@ -71,9 +73,11 @@ ServeFallback admitFallback(const c10::OperatorName& op) {
   const auto serve = version != s.versions.end() ? version->second : s.modes.at(s.mode);
   lock.unlock(); // making an exception may take Python's GIL, and whoever holds that may wait for this lock
   TORCH_CHECK_NOT_IMPLEMENTED(
-      !refused, "openreg: '", op, "' has no kernel for openreg, and falling back to the CPU is refused");
+      !refused, kDeviceName, ": '", op, "' has no kernel for ", kDeviceName,
+      ", and falling back to the CPU is refused");
   TORCH_CHECK_NOT_IMPLEMENTED(
-      !blocked, "openreg: '", op, "' has no kernel for openreg, and its fallback to the CPU is blocked");
+      !blocked, kDeviceName, ": '", op, "' has no kernel for ", kDeviceName,
+      ", and its fallback to the CPU is blocked");
   return serve;
 }
 // LITERALINCLUDE END: ADMIT FALLBACK

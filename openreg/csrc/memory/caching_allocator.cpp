@@ -2,6 +2,7 @@
 #include "memory/caching_allocator.h"
 
 #include "device/device.h"
+#include "device/device_name.h"
 #include "device/error.h"
 #include "device/guard.h"
 #include "device/reset.h"
@@ -78,7 +79,8 @@ class CachingAllocator final : public c10::DeviceAllocator {
   bool initialized() override { return used; }
 
   void emptyCache(c10::MempoolId_t pool) override {
-    TORCH_CHECK_NOT_IMPLEMENTED(pool == c10::MempoolId_t(0, 0), "openreg: emptyCache: expected no argument 'pool'");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        pool == c10::MempoolId_t(0, 0), kDeviceName, ": emptyCache: expected no argument 'pool'");
     openreg::emptyCache();
   }
 
@@ -126,7 +128,7 @@ c10::Allocator* allocator() {
 void recordStream(const c10::DataPtr& data, c10::Stream stream) {
   TORCH_CHECK_VALUE(
       stream.device_type() == kDeviceType, "record_stream: argument 'stream' is a stream of ", stream.device(),
-      "; expected one of openreg");
+      "; expected one of ", kDeviceName);
   if (data.get() == nullptr || !instance().is_simple_data_ptr(data)) {
     return;
   }

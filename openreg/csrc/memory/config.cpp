@@ -1,6 +1,8 @@
 // Sizes, and the settings that users give in PYTORCH_ALLOC_CONF.
 #include "memory/config.h"
 
+#include "device/device_name.h"
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -32,7 +34,7 @@ class OwnConfig {
       if (tokens[i] == "poison") {
         poison = tokens.toBool(i + 2);
       } else if (tokens[i] == "expandable_segments" || tokens[i] == "garbage_collection_threshold") {
-        TORCH_WARN_ONCE("PYTORCH_ALLOC_CONF: openreg's allocator has no use for '", tokens[i], "'");
+        TORCH_WARN_ONCE("PYTORCH_ALLOC_CONF: ", kDeviceName, "'s allocator has no use for '", tokens[i], "'");
       }
     }
     poison_ = poison;

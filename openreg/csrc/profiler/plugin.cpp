@@ -1,6 +1,7 @@
 // The device's part of torch.profiler.
 #include "profiler/kineto.h"
 
+#include "device/device_name.h"
 #include "profiler/recorder.h"
 #include "profiler/trace.h"
 
@@ -36,7 +37,7 @@ class Session final : public libkineto::IActivityProfilerSession {
     recorder_.stop();
     status_ = libkineto::TraceStatus::PROCESSING;
     for (const auto& error : recorder_.errors()) { // which Kineto shows to nobody
-      TORCH_WARN("openreg: the profile lacks what has happened on the device: ", error);
+      TORCH_WARN(kDeviceName, ": the profile lacks what has happened on the device: ", error);
     }
   }
 
@@ -82,7 +83,7 @@ class Profiler final : public libkineto::IActivityProfiler {
   }
 
  private:
-  const std::string name_ = "openreg";
+  const std::string name_ = kDeviceName;
   const ActivityTypes types_{libkineto::ActivityType::CONCURRENT_KERNEL, libkineto::ActivityType::GPU_MEMCPY,
                              libkineto::ActivityType::GPU_MEMSET,        libkineto::ActivityType::GPU_USER_ANNOTATION,
                              libkineto::ActivityType::CUDA_SYNC,         libkineto::ActivityType::PRIVATEUSE1_RUNTIME};

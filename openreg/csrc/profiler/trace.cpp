@@ -2,6 +2,7 @@
 #include "profiler/trace.h"
 
 #include "device/device.h"
+#include "device/device_name.h"
 #include "stream/pool.h"
 
 #include <algorithm>
@@ -240,7 +241,7 @@ class Writer {
 } // namespace
 
 libkineto::DeviceInfo nameOfDevice(int device) {
-  const auto name = "openreg:" + std::to_string(device);
+  const auto name = std::string(kDeviceName) + ":" + std::to_string(device);
   return {device, libkineto::kExceedMaxPid + device, name, name};
 }
 

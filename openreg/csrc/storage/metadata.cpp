@@ -2,6 +2,7 @@
 #include "storage/metadata.h"
 
 #include "device/device.h"
+#include "device/device_name.h"
 #include "storage/storage_impl.h"
 
 #include <c10/util/Exception.h>
@@ -42,8 +43,8 @@ void hang(const at::Tensor& tensor, Metadata metadata) {
 // LITERALINCLUDE START: METADATA FILE
 using Entries = std::unordered_map<std::string, bool>;
 
-const std::string kScale = "openreg.scale=";
-const std::string kLabel = "openreg.label=";
+const std::string kScale = std::string(kDeviceName) + ".scale=";
+const std::string kLabel = std::string(kDeviceName) + ".label=";
 
 /// PyTorch writes a map of names to true or false. A number or a text fits into the name only.
 void save(const at::Tensor& tensor, Entries& entries) {
@@ -65,8 +66,8 @@ double parseScale(const std::string& entry) {
   char* end = nullptr;
   const double scale = std::strtod(text.c_str(), &end);
   TORCH_CHECK(
-      !text.empty() && *end == '\0' && std::isfinite(scale) && scale > 0, "openreg: a file's metadata has '", entry,
-      "'; expected a positive number behind the equals sign");
+      !text.empty() && *end == '\0' && std::isfinite(scale) && scale > 0, kDeviceName, ": a file's metadata has '",
+      entry, "'; expected a positive number behind the equals sign");
   return scale;
 }
 

@@ -2,6 +2,7 @@
 #include "storage/sharing.h"
 
 #include "device/current_device.h"
+#include "device/device_name.h"
 #include "device/error.h"
 
 #include <c10/core/StorageImpl.h>
@@ -142,7 +143,7 @@ void closeOpened(void* context) {
 SharedStorage shareStorage(const c10::Storage& storage) {
   TORCH_CHECK(
       storage.device_type() == kDeviceType, "share: argument 'storage' is on ", storage.device(),
-      "; expected a device of openreg");
+      "; expected a device of ", kDeviceName);
   TORCH_CHECK(
       !isOpenedStorage(storage),
       "share: argument 'storage' lies in memory that another process shares with this one, and whose life this one "

@@ -2,6 +2,7 @@
 #include "storage/storage_impl.h"
 
 #include "device/device.h"
+#include "device/device_name.h"
 #include "memory/allocator.h"
 
 #include <c10/util/Exception.h>
@@ -70,7 +71,7 @@ void setLabelOf(const at::Tensor& tensor, const std::string& name) {
   auto* storage = tensor.has_storage() ? ownStorage(tensor.storage()) : nullptr;
   TORCH_CHECK(
       storage != nullptr, "set_memory_label: argument 'tensor' has memory that this backend has not made, on ",
-      tensor.device(), "; expected a tensor that was made on an openreg device");
+      tensor.device(), "; expected a tensor that was made on an ", kDeviceName, " device");
   storage->setLabel(findLabel(name, storage->device().index()));
 }
 // LITERALINCLUDE END: OWN STORAGE

@@ -1,6 +1,7 @@
 // Events, as the guard offers them to PyTorch: the autograd engine orders the streams of two devices with them.
 #include "device/guard.h"
 // LITERALINCLUDE START: INCLUDE SHARED EVENT
+#include "device/device_name.h"
 #include "storage/shared_event.h"
 // LITERALINCLUDE END: INCLUDE SHARED EVENT
 #include "stream/event.h"
@@ -13,7 +14,7 @@ namespace openreg {
 // without events it stays null.
 void Guard::record(void** event, const c10::Stream& stream, c10::DeviceIndex device, c10::EventFlag flag) const {
   TORCH_CHECK(
-      device == -1 || device == stream.device_index(), "record: event of openreg:", static_cast<int>(device),
+      device == -1 || device == stream.device_index(), "record: event of ", kDeviceName, ":", static_cast<int>(device),
       " cannot be recorded on ", stream.device());
   // LITERALINCLUDE START: TAKE EVENT
   if (const auto shared = takeGiven(); shared != nullptr) {

@@ -2,6 +2,7 @@
 #include "stream/handle.h"
 
 #include "device/device.h"
+#include "device/device_name.h"
 #include "device/error.h"
 #include "stream/pool.h"
 
@@ -17,12 +18,12 @@ orStream_t streamHandle(const c10::Stream& stream) {
     check(orStreamGetDefault(&handle, device));
   } else {
     TORCH_CHECK(
-        !isFromBeforeReset(device, stream.id()), "openreg: stream ", stream.id(), " of device ", stream.device(),
+        !isFromBeforeReset(device, stream.id()), kDeviceName, ": stream ", stream.id(), " of device ", stream.device(),
         " is from before reset_device(", static_cast<int>(device), "); expected one that was made after it");
     handle = findStream(device, stream.id());
   }
   TORCH_CHECK(
-      handle != nullptr, "openreg: device ", stream.device(), " has no stream ", stream.id(),
+      handle != nullptr, kDeviceName, ": device ", stream.device(), " has no stream ", stream.id(),
       "; expected 0, its default stream, or the number of a stream that torch.Stream has made");
   return handle;
 }

@@ -8,6 +8,7 @@ from types import TracebackType
 import torch
 
 from torch_openreg import _C
+from torch_openreg._name import NAME
 
 __all__ = [
     "current_device",
@@ -41,7 +42,7 @@ def _lazy_init() -> None:
     global _initialized
     if _is_in_bad_fork():
         raise RuntimeError(
-            "Cannot re-initialize openreg in forked subprocess. To use openreg with multiprocessing, you must use the "
+            f"Cannot re-initialize {NAME} in forked subprocess. To use {NAME} with multiprocessing, you must use the "
             "'spawn' start method"
         )
     if _initialized:
@@ -98,12 +99,12 @@ def _device_index(device: torch.device | str | int | None, function: str) -> int
         index = device
     else:
         device = torch.device(device)
-        if device.type != "openreg":
-            raise ValueError(f"{function}: argument 'device' is {str(device)!r}; expected a device of type openreg")
+        if device.type != NAME:
+            raise ValueError(f"{function}: argument 'device' is {str(device)!r}; expected a device of type {NAME}")
         index = _C._current_device() if device.index is None else device.index
     count = _C._device_count()
     if not 0 <= index < count:
-        raise ValueError(f"{function}: argument 'device' has index {index}; there are {count} openreg devices")
+        raise ValueError(f"{function}: argument 'device' has index {index}; there are {count} {NAME} devices")
     return index
 
 

@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 
 from torch_openreg import _C
+from torch_openreg._name import NAME
 
 __all__ = ["collective_transport"]
 
@@ -27,7 +28,7 @@ def _create(options: Any, own: Any) -> Any:
 
 
 if dist.is_available():
-    dist.Backend.register_backend("occl", _create, extended_api=True, devices=["openreg"])
+    dist.Backend.register_backend("occl", _create, extended_api=True, devices=[NAME])
 # LITERALINCLUDE END: REGISTER BACKEND
 
 
@@ -40,5 +41,5 @@ def collective_transport(group: Any = None) -> tuple[str, str]:
     Returns:
         "direct" and an empty text, or "staged" and why not directly.
     """
-    backend = (group or dist.group.WORLD)._get_backend(torch.device("openreg"))
+    backend = (group or dist.group.WORLD)._get_backend(torch.device(NAME))
     return backend.transport, backend.transport_reason

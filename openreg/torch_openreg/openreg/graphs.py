@@ -9,6 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from torch_openreg import _C
+from torch_openreg._name import NAME
 
 from .device import device as on_device
 from .stream import Stream, current_stream, stream
@@ -43,7 +44,7 @@ class _Graphed:
         self.sample_args = tuple(sample_args)
         self.arguments, self.arguments_spec = pytree.tree_flatten(self.sample_args)
         for number, it in enumerate(self.arguments):
-            if not isinstance(it, torch.Tensor) or it.device.type != "openreg":
+            if not isinstance(it, torch.Tensor) or it.device.type != NAME:
                 raise TypeError(
                     f"make_graphed_callables: argument 'sample_args' has, as number {number}, "
                     f"{f'a tensor on {it.device}' if isinstance(it, torch.Tensor) else repr(it)}; "
@@ -186,7 +187,7 @@ def make_graphed_callables(
         TypeError: If a sample is not a tensor on the device.
         ValueError: If there are not as many tuples of samples as callables.
     """
-    if torch.is_autocast_enabled("openreg") and torch.is_autocast_cache_enabled():
+    if torch.is_autocast_enabled(NAME) and torch.is_autocast_cache_enabled():
         raise RuntimeError(
             "make_graphed_callables: autocast is on, with a cache of weights that would end in the graph; expected "
             "torch.autocast(..., cache_enabled=False)"

@@ -19,6 +19,7 @@ import torch
 from torch.multiprocessing import reductions
 
 from torch_openreg import _C
+from torch_openreg._name import NAME
 
 from .device import _lazy_init
 from .stream import Event
@@ -75,7 +76,7 @@ def ipc_collect() -> None:
 # LITERALINCLUDE START: REDUCE STORAGE
 def _reduce_storage(storage: torch.UntypedStorage) -> tuple[Callable[..., object], tuple]:
     """What is pickled of a storage when it goes to another process."""
-    if storage.device.type != "openreg":
+    if storage.device.type != NAME:
         return reductions.reduce_storage(storage)
     device, size = storage.device.index, storage.nbytes()
     if size == 0:
@@ -115,7 +116,7 @@ def _rebuild_storage(handle: bytes, offset: int, size: int, device: int, done: A
 
 
 def _empty_storage(device: int) -> torch.UntypedStorage:
-    return torch.UntypedStorage(0, device=torch.device("openreg", device))
+    return torch.UntypedStorage(0, device=torch.device(NAME, device))
 
 
 def _reduce_event(event: Event) -> tuple[Callable[..., object], tuple]:

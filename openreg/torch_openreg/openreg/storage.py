@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import torch
 
 from torch_openreg import _C
+from torch_openreg._name import NAME
 
 from .device import _device_index
 
@@ -25,7 +26,7 @@ __all__ = [
 
 def _of_this_backend(tensor: torch.Tensor, function: str) -> torch.Tensor:
     if not tensor.is_openreg:
-        raise ValueError(f"{function}: argument 'tensor' is on {tensor.device}; expected a tensor of an openreg device")
+        raise ValueError(f"{function}: argument 'tensor' is on {tensor.device}; expected a tensor of an {NAME} device")
     return tensor
 
 

@@ -7,6 +7,7 @@ from types import TracebackType
 import torch
 
 from torch_openreg import _C
+from torch_openreg._name import NAME
 
 from .device import _Before, _device_index
 
@@ -39,7 +40,7 @@ class Stream(torch.Stream):
         """Takes a stream from the pool, or the one that the numbers name."""
         if kwargs:
             return super().__new__(cls, priority=priority, **kwargs)
-        return super().__new__(cls, torch.device("openreg", _device_index(device, "Stream")), priority=priority)
+        return super().__new__(cls, torch.device(NAME, _device_index(device, "Stream")), priority=priority)
 
     def __enter__(self) -> Stream:
         context = stream(self)
@@ -103,7 +104,7 @@ class Event(torch.Event):
         interprocess: bool = False,
     ) -> Event:
         """Makes an event; the driver's comes with the first record."""
-        place = torch.device("openreg", _device_index(device, "Event"))
+        place = torch.device(NAME, _device_index(device, "Event"))
         event = super().__new__(cls, place, enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
         # LITERALINCLUDE START: EVENT OF TWO PROCESSES
         if interprocess:
@@ -135,7 +136,7 @@ class Event(torch.Event):
             ValueError: If there is no such device, or the handle has another number of bytes.
             RuntimeError: If the event is gone, or the handle was made up.
         """
-        place = torch.device("openreg", _device_index(device, "from_ipc_handle"))
+        place = torch.device(NAME, _device_index(device, "from_ipc_handle"))
         event = super().__new__(cls, place)
         _C._open_shared_event(event, place.index, handle)
         return event

@@ -1,6 +1,8 @@
 // Memory that processes of one machine share.
 #include "distributed/direct/shared_page.h"
 
+#include "device/device_name.h"
+
 #include <c10/util/Exception.h>
 
 #include <fcntl.h>
@@ -23,7 +25,7 @@ namespace openreg {
 namespace {
 
 std::string fileName(uint64_t key) {
-  return c10::str("openreg-meeting-", key);
+  return c10::str(kDeviceName, "-meeting-", key);
 }
 
 std::string linkTarget(const std::string& link) {

@@ -1,6 +1,8 @@
 // Functions that are called when a device has no memory left, before the error is raised.
 #include "memory/history/observers.h"
 
+#include "device/device_name.h"
+
 #include <c10/util/Exception.h>
 #include <c10/util/ScopeExit.h>
 
@@ -45,7 +47,7 @@ void callOutOfMemoryObservers(const Shortage& shortage, size_t free) {
     try {
       (*observer)(shortage.device, shortage.asked, shortage.limit, free);
     } catch (const std::exception& error) {
-      TORCH_WARN("openreg: an observer of missing memory has failed: ", error.what());
+      TORCH_WARN(kDeviceName, ": an observer of missing memory has failed: ", error.what());
     }
   }
 }

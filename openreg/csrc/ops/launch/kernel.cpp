@@ -1,6 +1,7 @@
 // Device code by name: finding a kernel of the driver.
 #include "ops/launch/kernel.h"
 
+#include "device/device_name.h"
 #include "device/reset.h"
 
 #include <c10/core/DeviceGuard.h>
@@ -89,7 +90,7 @@ orKernel_t Kernel::get(c10::DeviceIndex device) const {
   if (C10_UNLIKELY(handle == nullptr)) {
     throw MissingKernel(
         c10::str(
-            "openreg: the driver of device ", static_cast<int>(device), " has no kernel '", name_, "'",
+            kDeviceName, ": the driver of device ", static_cast<int>(device), " has no kernel '", name_, "'",
             missingEntry(device)));
   }
   return handle;

@@ -1,4 +1,5 @@
 // Making tensors. Every factory function of PyTorch ends in one of these two operators.
+#include "device/device_name.h"
 #include "ops/tensor/deterministic.h"
 #include "ops/tensor/new_tensor.h"
 
@@ -13,8 +14,8 @@ namespace {
 // LITERALINCLUDE START: EMPTY
 void checkOptions(const char* name, std::optional<at::Layout> layout, std::optional<bool> pinMemory) {
   TORCH_CHECK_NOT_IMPLEMENTED(
-      c10::layout_or_default(layout) == at::kStrided, name, ": argument 'layout' is ", *layout,
-      "; openreg has strided tensors only");
+      c10::layout_or_default(layout) == at::kStrided, name, ": argument 'layout' is ", *layout, "; ", kDeviceName,
+      " has strided tensors only");
   TORCH_CHECK(!c10::pinned_memory_or_default(pinMemory), name, ": only dense CPU tensors can be pinned");
 }
 
