@@ -55,6 +55,12 @@ BREAKS = [
     Break("autoload", "here.CODE = 'import no_such'", WRONG, "No module named 'no_such'"),
     # driver
     Break("library", "", WRONG, "which cannot be loaded", {"OPENREG_DRIVER": "/no/such.so"}),
+    Break(
+        "vendor's libraries",
+        "here.subprocess.run = lambda *_, **__: type('Said', (), {'stdout': '\\tlibacme.so => not found'})",
+        MISSING,
+        "needs libacme.so, which is not found",
+    ),
     Break("entries", "", MISSING, "not implemented: GetDeviceCount", FAKE),
     Break("level", "", MISSING, "no step; step 01 needs GetDeviceCount", FAKE),
     Break(

@@ -116,6 +116,20 @@ def test_it_names_the_file_of_a_driver_that_was_chosen_by_its_path(program: Prog
     assert f"libopenreg.so, driver 'tiny' of {built}" in said
 
 
+def test_it_names_the_vendors_library_and_says_when_it_is_not_found(program: ProgramFunction, tmp_path: Path) -> None:
+    vendor, driver = tmp_path / "vendor" / "libacme.so", tmp_path / "driver.so"
+    vendor.parent.mkdir()
+    for text, *options in (
+        ("int acmeOpen(void) { return 0; }", "-Wl,-soname,libacme.so", "-o", vendor),
+        ("int acmeOpen(void); int opens(void) { return acmeOpen(); }", "-o", driver, "-x", "none", vendor),
+    ):
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", *options], input=text, text=True, check=True)
+    asked = LOADED + 'print(ask(PROBES["vendor\'s libraries"], backend))'
+    said = program(asked, OPENREG_DRIVER=str(driver), LD_LIBRARY_PATH=str(vendor.parent))
+    assert f"libacme.so ({vendor.parent})" in said
+    assert "driver.so needs libacme.so, which is not found" in program(asked, OPENREG_DRIVER=str(driver))
+
+
 # Each probe can fail
 
 

@@ -107,6 +107,9 @@ def test_a_project_can_be_of_any_step_and_needs_no_vendor(tmp_path: Path) -> Non
     done = make(tmp_path / "acme", "--step", "07")
     assert done.stdout.startswith(f"the driver of acme, with the entries of step 07, is in {tmp_path / 'acme'}\n")
     assert (tmp_path / "acme" / "streams_and_events.cpp").exists()
+    ours, theirs = (tmp_path / "acme" / "LICENSE").read_text().splitlines()[2:4]
+    assert "OpenReg" in ours
+    assert theirs == "Copyright (c) the acme driver authors, of what they add"
     left = {word for file in (tmp_path / "acme").glob("*.cpp") for word in names.leftovers(file.read_text())}
     header = {"OPENREG_DRIVER_VERSION", "OPENREG_MAX_ARGUMENT_BYTES", "OPENREG_MAX_POINTER_ARGS"}
     assert left <= {"openreg", "openreg_driver", *header}

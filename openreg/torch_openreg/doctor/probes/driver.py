@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
+import re
+import subprocess
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +18,9 @@ from ..registry import Missing, NotApplicable, Section, Wrong
 from .entries import LEVELS, missing_entries
 
 section = Section("driver", step=1, chapter="drivers")
+
+LISTED = re.compile(r"^\s*(?:(\S+) => )?(not found|/\S+)", re.MULTILINE)  # what ldd says of a library
+SYSTEM = re.compile(r"ld-linux|linux-vdso|lib(c|dl|gcc_s|m|pthread|rt|stdc\+\+)\.so")
 
 
 @cache
@@ -51,6 +58,33 @@ def name(backend: Backend) -> str:
     chosen = os.environ.get("OPENREG_DRIVER", "")
     file = f" of {chosen}" if "/" in chosen else kind.get(driver.value or b"", "")
     return f"{Path(found._name).name}, driver '{(driver.value or b'').decode()}'{file}"
+
+
+def driver_files(backend: Backend) -> Iterator[Path]:
+    """The file of the driver that was chosen, or those of the package; nothing has to be loaded for that."""
+    if "/" in (chosen := os.environ.get("OPENREG_DRIVER", "")):
+        yield Path(chosen)
+    elif (found := importlib.util.find_spec(f"torch_{backend.name}")) and found.origin:
+        yield from sorted((Path(found.origin).parent / "lib").glob("*.so"))
+
+
+@section.probe("vendor's libraries", write="where the linker finds them: an rpath, or LD_LIBRARY_PATH", needs=())
+def vendors(backend: Backend) -> str:
+    """Looks for the libraries that the driver needs beside those of the system."""
+    there = {}
+    for file in driver_files(backend):
+        said = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
+        listed = {Path(name or place).name: place for name, place in LISTED.findall(said)}
+        if "libc10.so" in listed:
+            continue  # the PyTorch side
+        for name, place in listed.items():
+            if place == "not found":
+                raise Missing(f"{file.name} needs {name}, which is not found")
+            if not SYSTEM.match(name) and Path(place).parent.resolve() != file.parent.resolve():
+                there[name] = place
+    if not there:
+        raise NotApplicable
+    return ", ".join(f"{name} ({Path(place).parent})" for name, place in there.items())
 
 
 @section.probe("entries", write="the functions named, in the table OrDriver of your driver")
