@@ -49,8 +49,7 @@ def attention() -> None:
             report(f"{what}, {LENGTH} positions, {kind}", kernel * 1e3, "ms", cpu=cpu * 1e3)
             # Of all pairs, the products alone take two thirds of the math path's time, and the kernel has them, too.
             # With the gradients it has one more, for the scores are computed again.
-            least = LEAST if causal else None
-            report(f"{what}, {kind}: as fast as the math path, times", math / kernel, "", least=least)
+            report(f"{what}, {kind}: as fast as the math path, times", math / kernel, "", least=LEAST)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 #include "compile/compiled_kernel.h"
 
 #include <torch/csrc/Exceptions.h>
-#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
 namespace openreg {
@@ -22,11 +21,13 @@ void callCompiled(const CompiledKernel& kernel, const pybind11::args& values) {
       case 'f':
         arguments.addFloat(static_cast<float>(PyFloat_AsDouble(value.ptr())));
         break;
-      default:
+      default: {
+        pybind11::detail::make_caster<at::Tensor> tensor;
         TORCH_CHECK_TYPE(
-            THPVariable_Check(value.ptr()), "kernel '", kernel.name(), "' was given a ", Py_TYPE(value.ptr())->tp_name,
+            tensor.load(value, false), "kernel '", kernel.name(), "' was given a ", Py_TYPE(value.ptr())->tp_name,
             " where it has a pointer; expected a tensor");
-        arguments.addTensor(THPVariable_Unpack(value.ptr()));
+        arguments.addTensor(tensor);
+      }
     }
     if (PyErr_Occurred() != nullptr) {
       throw pybind11::error_already_set();
