@@ -56,7 +56,7 @@ BREAKS = [
     # driver
     Break("library", "", WRONG, "which cannot be loaded", {"OPENREG_DRIVER": "/no/such.so"}),
     Break(
-        "vendor's libraries",
+        "vendor libraries",
         "here.subprocess.run = lambda *_, **__: type('Said', (), {'stdout': '\\tlibacme.so => not found'})",
         MISSING,
         "needs libacme.so, which is not found",

@@ -28,9 +28,11 @@ def where(row: Row) -> str:
 
 def as_text(device: str, rows: list[Row], width: int = 120) -> str:
     """The table for a terminal: what doesn't work has a second line, with the chapter and what to write."""
+    lines = [f"device '{device}', torch {metadata.version('torch')}"]
+    if not rows:
+        return "\n".join([*lines, "", "nothing that was asked for applies to it"])
     words, names = max(map(len, Word)), max(len(row.name) for row in rows)
     start = " " * (words + names + 6)
-    lines = [f"device '{device}', torch {metadata.version('torch')}"]
     for section, members in groupby(rows, key=lambda row: row.section):
         lines += ["", section]
         for row in members:

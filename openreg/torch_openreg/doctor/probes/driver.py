@@ -20,7 +20,7 @@ from .entries import LEVELS, missing_entries
 section = Section("driver", step=1, chapter="drivers")
 
 LISTED = re.compile(r"^\s*(?:(\S+) => )?(not found|/\S+)", re.MULTILINE)  # what ldd says of a library
-SYSTEM = re.compile(r"ld-linux|linux-vdso|lib(c|dl|gcc_s|m|pthread|rt|stdc\+\+)\.so")
+SYSTEM = re.compile(r"ld-linux|linux-vdso|lib(c|dl|gcc_s|gomp|m|mvec|pthread|rt|stdc\+\+|asan|tsan|ubsan)\.so")
 
 
 @cache
@@ -68,7 +68,7 @@ def driver_files(backend: Backend) -> Iterator[Path]:
         yield from sorted((Path(found.origin).parent / "lib").glob("*.so"))
 
 
-@section.probe("vendor's libraries", write="where the linker finds them: an rpath, or LD_LIBRARY_PATH", needs=())
+@section.probe("vendor libraries", write="where the linker finds them: an rpath, or LD_LIBRARY_PATH", needs=())
 def vendors(backend: Backend) -> str:
     """Looks for the libraries that the driver needs beside those of the system."""
     there = {}
