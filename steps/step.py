@@ -94,11 +94,8 @@ class Workshop:
     def environment(self, site: Path | None = None) -> dict[str, str]:
         """Return the variables with which programs run on a step."""
         env = {"PYTHONPATH": str(site or ""), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "80"}
-        env |= {
-            "CCACHE_BASEDIR": str(self.root),
-            "CCACHE_NOHASHDIR": "1",
-            "CCACHE_DEPEND": "1",
-        }  # steps share what they have in common
+        # Steps share what they have in common, with each other and with the build, whose Makefile says the same.
+        env |= {"CCACHE_BASEDIR": str(self.root), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
         env |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
         return os.environ | env
 

@@ -21,7 +21,7 @@ def bench(root: Path) -> dict[str, Any]:
 
 def free_cores(run: dict[str, Any]) -> float:
     """How many cores a run had for itself."""
-    return min(run["effective before"], run["effective after"])
+    return min(run["cores"], run["effective before"], run["effective after"])
 
 
 def number(value: float) -> str:

@@ -14,6 +14,7 @@ from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
 
 from torch_openreg import _C
+from torch_openreg._name import NAME
 
 from .kernel import Kernel, Loops
 
@@ -61,7 +62,7 @@ class Scheduling(CppScheduling):
         wrapper = V.graph.wrapper_code
         if source not in wrapper.src_to_kernel:
             fused = get_fused_kernel_name(nodes, config.cpp.descriptive_names)
-            name = wrapper.src_to_kernel[source] = "_".join(["openreg", fused, wrapper.next_kernel_suffix()])
+            name = wrapper.src_to_kernel[source] = "_".join([NAME, fused, wrapper.next_kernel_suffix()])
             text = source.replace(str(Placeholder.DESCRIPTIVE_NAME), name)
             _, _, types = self.kernel_group.args.cpp_argdefs()
             wrapper.add_import_once(f"from {__package__}.module import compile_kernel")

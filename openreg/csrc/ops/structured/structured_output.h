@@ -9,10 +9,10 @@
 
 namespace openreg {
 
+// LITERALINCLUDE START: STRUCTURED OUTPUT
 /// The three forms of an operator: `y = f(x)`, `x.f_()` and `f(x, out=y)`.
 enum class Form { Functional, InPlace, Out };
 
-// LITERALINCLUDE START: STRUCTURED OUTPUT
 /** @brief A new tensor on the current device. @param strides Empty: as the options' memory format says. */
 C10_EXPORT at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 
@@ -30,7 +30,7 @@ at::Tensor& copyResult(const at::Tensor& result, at::Tensor& output);
 C10_EXPORT void checkInPlace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
 
 /**
- * @brief Does one of the three for an output of a call.
+ * @brief Makes, resizes or checks an output of a call, as its form wants.
  * @param given The output, of the in-place and the out form.
  * @param made What takes a new tensor, of the functional form.
  */

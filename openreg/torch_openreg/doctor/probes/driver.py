@@ -6,6 +6,7 @@ import ctypes
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -71,6 +72,8 @@ def driver_files(backend: Backend) -> Iterator[Path]:
 @section.probe("vendor libraries", write="where the linker finds them: an rpath, or LD_LIBRARY_PATH", needs=())
 def vendors(backend: Backend) -> str:
     """Looks for the libraries that the driver needs beside those of the system."""
+    if shutil.which("ldd") is None:
+        raise NotApplicable
     there = {}
     for file in driver_files(backend):
         said = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
