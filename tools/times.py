@@ -56,7 +56,7 @@ def measure(name: str) -> dict[str, float]:
             with (tree / TOUCHED).open("a") as file:
                 file.write("static_assert(true);\n")  # less than code the compiler's cache would not notice
             took["rebuild"] = run(*COMMANDS[name])
-            run("make", "doctor")  # the first run compiles Python's modules, as the first run of anything does
+            run("make", "doctor")  # which compiles modules of Python's, and a kernel
             took["doctor"] = run("make", "doctor")
         if name == "test":
             took |= json.loads((tree / "build" / "test" / "seconds.json").read_text())
