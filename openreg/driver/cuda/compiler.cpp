@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <vector>
 
 #include "common/refused.h"
 #include "device_code.h"
 #include "library.h"
 #include "module.h"
+#include "sources.h"
 
 namespace openreg::cuda {
 
@@ -87,20 +89,76 @@ void keep(const fs::path& path, const std::string& code) {
   fs::rename(written, path, ignored);
 }
 
-std::string compileNow(const Source& source, const std::string& text, const std::vector<std::string>& options) {
+/// What a compilation is made of.
+struct Task {
+  std::string path; ///< For messages.
+  std::string text;
+  std::map<std::string, std::string> headers; ///< By the names that the text, or another header, includes them by.
+  std::vector<std::string> options;
+};
+
+/// The folder that has CCCL's headers: where NVIDIA's packages and toolkits have it, seen from NVRTC.
+std::string standardLibrary() {
+  Dl_info info{};
+  if (!nvrtc().complete || dladdr(reinterpret_cast<void*>(nvrtc().version), &info) == 0) {
+    return {};
+  }
+  std::error_code ignored;
+  const fs::path folder = fs::canonical(info.dli_fname, ignored).parent_path();
+  for (const char* place : {"../include/cccl", "../include", "../../cuda_cccl/include"}) {
+    if (fs::exists(folder / place / "cuda/std/type_traits", ignored)) {
+      return (folder / place).lexically_normal();
+    }
+  }
+  return {};
+}
+
+/// A kernel of another module.
+Task taskOf(const Source& source, const std::string& kernel) {
+  return {
+      source.path,
+      kBeforeModule + source.text + kBehindModule + kEntryPoint,
+      {{"openreg_kernel.h", std::string(textOf("openreg_kernel.h"))}, {"cstdint", kIntegers}},
+      {"-DOPENREG_NAME=" + kernel, "-DOPENREG_ARGUMENTS=" + source.kernels.at(kernel).arguments}};
+}
+
+/// A kernel of this library's own.
+Task taskOfOwn(const std::string& file, const std::string& kernel) {
+  Task task{file, "#include \"" + file + "\"\n" + kBehindOwn + kEntryPoint, {}, {}};
+  for (const auto& [name, text] : withIncluded(file)) {
+    task.headers[std::string(name)] = text;
+  }
+  for (const std::string name : kStandardHeaders) {
+    task.headers[name] = "#pragma once\n#include <cuda/std/" + name +
+                         ">\nnamespace std { using namespace cuda::std; }\n" + (name == "cmath" ? kMath : "");
+  }
+  // The compiler warns of Asked's friend, which is no template. It is meant to be none.
+  task.options = {
+      "-DOPENREG_NAME=\"" + kernel + "\"", "-I" + standardLibrary(), "-diag-suppress=1301", "-device-int128",
+      "-D__extension__="};
+  return task;
+}
+
+std::string compileNow(const Task& task) {
   const Nvrtc& it = nvrtc();
   if (!it.complete) {
     throw Refused{orDriverError(
         orErrorNotFound,
         "'%s' can't be compiled without NVRTC: libnvrtc.so.13 or .12 cannot be opened; expected NVIDIA's package "
         "nvidia-cuda-nvrtc, or OPENREG_CUDA_NVRTC with the library's path",
-        source.path.c_str())};
+        task.path.c_str())};
+  }
+  std::vector<const char*> texts;
+  std::vector<const char*> names;
+  for (const auto& [name, text] : task.headers) {
+    names.push_back(name.c_str());
+    texts.push_back(text.c_str());
   }
   Program program = nullptr;
-  it.create(&program, text.c_str(), source.path.c_str(), 0, nullptr, nullptr);
+  it.create(&program, task.text.c_str(), task.path.c_str(), static_cast<int>(names.size()), texts.data(), names.data());
   std::vector<const char*> words;
-  words.reserve(options.size());
-  for (const auto& option : options) {
+  words.reserve(task.options.size());
+  for (const auto& option : task.options) {
     words.push_back(option.c_str());
   }
   size_t size = 0;
@@ -111,8 +169,8 @@ std::string compileNow(const Source& source, const std::string& text, const std:
   (compiled ? it.code : it.log)(program, result.data());
   it.destroy(&program);
   if (!compiled) {
-    throw Refused{orDriverError(
-        orErrorNotFound, "'%s' does not compile for the GPU: %.600s", source.path.c_str(), result.c_str())};
+    throw Refused{
+        orDriverError(orErrorNotFound, "'%s' does not compile for the GPU: %.600s", task.path.c_str(), result.c_str())};
   }
   return result;
 }
@@ -120,10 +178,10 @@ std::string compileNow(const Source& source, const std::string& text, const std:
 } // namespace
 
 std::string compile(const Source& source, const std::string& kernel, int architecture) {
-  const std::vector<std::string> options{
-      "-arch=sm_" + std::to_string(architecture), "-std=c++20", "-default-device", "-DOPENREG_NAME=" + kernel,
-      "-DOPENREG_ARGUMENTS=" + source.kernels.at(kernel)};
-  const std::string text = kBefore + source.text + kBehind;
+  const std::string& file = source.kernels.at(kernel).file;
+  Task task = file.empty() ? taskOf(source, kernel) : taskOfOwn(file, kernel);
+  task.options.insert(
+      task.options.end(), {"-arch=sm_" + std::to_string(architecture), "-std=c++20", "-default-device"});
   int driver = 0;
   int compiler[2] = {0, 0};
   OPENREG_CUDA(cuDriverGetVersion, &driver);
@@ -131,15 +189,18 @@ std::string compile(const Source& source, const std::string& kernel, int archite
     nvrtc().version(&compiler[0], &compiler[1]);
   }
   std::string key =
-      text + std::to_string(driver) + "," + std::to_string(compiler[0]) + "." + std::to_string(compiler[1]);
-  for (const auto& option : options) {
+      task.text + std::to_string(driver) + "," + std::to_string(compiler[0]) + "." + std::to_string(compiler[1]);
+  for (const auto& [name, text] : task.headers) {
+    key += name + text;
+  }
+  for (const auto& option : task.options) {
     key += " " + option;
   }
   const fs::path kept = cacheFolder() / (kernel + "-" + std::to_string(hashOf(key)) + ".cubin");
   if (std::string code = contents(kept); !code.empty()) {
     return code;
   }
-  std::string code = compileNow(source, text, options);
+  std::string code = compileNow(task);
   keep(kept, code);
   return code;
 }

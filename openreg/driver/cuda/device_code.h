@@ -1,52 +1,66 @@
-// What stands before and behind every source of kernels: text for the compiler of the GPU's code.
+// What stands before and behind a source of kernels: text for the compiler of the GPU's code. The files in device_code
+// take the place of the kernels' own of the same names.
 #pragma once
 
 namespace openreg::cuda {
 
 constexpr char kKernelSymbol[] = "openreg_kernel";
 
-/// A source has functions `void NAME(const Arguments&, Context&)`, and for each a line OPENREG_KERNEL(NAME, Arguments).
-/// Every thread of the launch runs the function; Context says which one it is. Services is that of services.h.
-constexpr char kBefore[] = R"(
+/// A module that is no part of this library has functions `void NAME(const Arguments&, Context&)`, and for each a line
+/// OPENREG_KERNEL(NAME, Arguments). Every thread of the launch runs the function; Context says which one it is.
+constexpr char kBeforeModule[] = R"(
+#include "openreg_kernel.h"
+using Context = orKernelContext;
+#define OPENREG_KERNEL(name, Arguments)
+#line 1
+)";
+constexpr char kBehindModule[] = R"(
+struct Asked_ {
+  using Args = OPENREG_ARGUMENTS;
+  static void function(const void* arguments, orKernelContext* context) {
+    alignas(16) const Args aligned = *static_cast<const Args*>(arguments); // which the contract promises
+    OPENREG_NAME(aligned, *context);
+  }
+};
+)";
+
+/// Of this library's own kernels, the one that is asked for.
+constexpr char kBehindOwn[] = R"(
+using Asked_ = decltype(found(openreg::kernels::Asked<OPENREG_NAME>()));
+)";
+
+/// Kernels behind one that has failed do nothing.
+constexpr char kEntryPoint[] = R"(
+extern "C" __global__ void __launch_bounds__(256)
+openreg_kernel(const __grid_constant__ Asked_::Args arguments, const __grid_constant__ Services services) {
+  if (*static_cast<volatile int32_t*>(services.failed) != 0) return;
+  orKernelContext context{services};
+  Asked_::function(&arguments, &context);
+}
+)";
+
+/// The standard library for a GPU is NVIDIA's CCCL, by the names that kernels know it by.
+constexpr const char* kStandardHeaders[] = {"algorithm", "array",       "bit",     "cmath",      "complex",
+                                            "cstddef",   "cstdint",     "cstring", "functional", "initializer_list",
+                                            "limits",    "numbers",     "numeric", "span",       "string_view",
+                                            "tuple",     "type_traits", "utility"};
+
+/// What POSIX adds to one of them.
+constexpr char kMath[] = R"(
+inline double lgamma_r(double x, int*) { return ::lgamma(x); }
+)";
+
+/// The types of <cstdint>, for modules that need no more of the standard library.
+constexpr char kIntegers[] = R"(
 using int8_t = signed char;
 using uint8_t = unsigned char;
+using int16_t = short;
+using uint16_t = unsigned short;
 using int32_t = int;
 using uint32_t = unsigned;
 using int64_t = long long;
 using uint64_t = unsigned long long;
 using uintptr_t = unsigned long long;
-struct Report { int32_t code; int32_t unused; const char* kernel; char text[256]; };
-struct Services { int32_t* failed; Report* report; const char* kernel; };
-class Context {
- public:
-  explicit Context(const Services& services) : services_(services) {}
-  int64_t thread() const { return int64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
-  int64_t threads() const { return int64_t(gridDim.x) * blockDim.x; }
-  void fail(int32_t code, const char* message) {
-    if (atomicCAS(services_.failed, 0, 1) != 0) return; // the first report counts
-    Report& report = *services_.report;
-    int at = 0;
-    for (; at < 255 && message[at] != 0; ++at) report.text[at] = message[at];
-    report.text[at] = 0;
-    report.kernel = services_.kernel;
-    __threadfence_system();
-    *static_cast<volatile int32_t*>(&report.code) = code == 0 || code == 5 ? 7 : code; // else no failure at all
-  }
- private:
-  const Services& services_;
-};
-#define OPENREG_KERNEL(name, Arguments)
-#line 1
-)";
-
-/// Kernels behind one that has failed do nothing.
-constexpr char kBehind[] = R"(
-extern "C" __global__ void openreg_kernel(const OPENREG_ARGUMENTS arguments, const Services services) {
-  if (*static_cast<volatile int32_t*>(services.failed) != 0) return;
-  Context context(services);
-  alignas(16) const OPENREG_ARGUMENTS aligned = arguments; // which the contract promises
-  OPENREG_NAME(aligned, context);
-}
 )";
 
 } // namespace openreg::cuda

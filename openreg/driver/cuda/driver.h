@@ -41,7 +41,7 @@ struct Cuda : Objects<Device, Stream, Event, Module, Kernel> {
  private:
   struct Code {
     CUfunction function = nullptr;
-    size_t parameterBytes = 0;
+    size_t minArgsSize = 0;
   };
   const Code& load(const Source& source, const std::string& kernel, const Device& device);
 

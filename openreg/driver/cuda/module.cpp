@@ -11,6 +11,7 @@
 
 #include "compiler.h"
 #include "driver.h"
+#include "kernels/launch/registry.h"
 
 namespace openreg::cuda {
 
@@ -28,15 +29,26 @@ std::string trimmed(std::string_view text) {
 }
 
 /// The kernels that a source declares by OPENREG_KERNEL(name, Arguments), and the type of their arguments.
-std::map<std::string, std::string> kernelsOf(std::string_view text) {
+std::map<std::string, SourceKernel> kernelsOf(std::string_view text) {
   constexpr std::string_view kBegin = "OPENREG_KERNEL(";
-  std::map<std::string, std::string> found;
+  std::map<std::string, SourceKernel> found;
   for (auto at = text.find(kBegin); at != text.npos; at = text.find(kBegin, at)) {
     at += kBegin.size();
     const auto comma = text.find(',', at);
     const auto end = text.find(')', at);
     if (end != text.npos && comma < end) {
-      found[trimmed(text.substr(at, comma - at))] = trimmed(text.substr(comma + 1, end - comma - 1));
+      found[trimmed(text.substr(at, comma - at))].arguments = trimmed(text.substr(comma + 1, end - comma - 1));
+    }
+  }
+  return found;
+}
+
+/// The kernels of this library that have a form for GPUs.
+std::map<std::string, SourceKernel> ownKernels() {
+  std::map<std::string, SourceKernel> found;
+  for (const auto& entry : kernels::registered()) {
+    if (const char* file = kernels::sourceOf(entry.name); file != nullptr) {
+      found[entry.name] = {"", file, entry.minArgsSize};
     }
   }
   return found;
@@ -75,7 +87,9 @@ const Source& sourceOf(const char* name) {
           "argument 'name' is '%s', which has no kernels; expected lines such as OPENREG_KERNEL(name, Arguments)",
           name)};
     }
-  } else if (std::strcmp(name, "openreg") != 0) { // Of which no kernel is written for GPUs yet.
+  } else if (std::strcmp(name, "openreg") == 0) {
+    source.kernels = ownKernels();
+  } else {
     throw Refused{orDriverError(
         orErrorNotFound,
         "argument 'name' is '%s'; expected 'openreg' or the path (with a slash in it) of a source of kernels", name)};
@@ -110,7 +124,7 @@ uint64_t Cuda::getKernel(orModule_t module, const char* name) {
       [&](Kernel& made) {
         made.of = &found->first;
         made.function = code.function;
-        made.parameterBytes = code.parameterBytes;
+        made.minArgs = code.minArgsSize;
       });
 }
 
@@ -125,7 +139,12 @@ const Cuda::Code& Cuda::load(const Source& source, const std::string& kernel, co
   OPENREG_CUDA(cuModuleLoadData, &made, image.data());
   OPENREG_CUDA(cuModuleGetFunction, &code.function, made, kKernelSymbol);
   size_t offset = 0;
-  OPENREG_CUDA(cuFuncGetParamInfo, code.function, 0, &offset, &code.parameterBytes);
+  OPENREG_CUDA(cuFuncGetParamInfo, code.function, 0, &offset, &code.minArgsSize);
+  if (const auto& own = source.kernels.at(kernel); !own.file.empty()) {
+    code.minArgsSize = own.minArgsSize; // a launch sends what it uses of the arguments
+  } else if (code.minArgsSize == 1) {
+    code.minArgsSize = 0; // C++ has no type of no bytes: one byte means that there are no arguments
+  }
   return code_[key] = code;
 }
 

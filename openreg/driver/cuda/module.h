@@ -13,11 +13,18 @@ namespace openreg::cuda {
 
 class Device;
 
+/// What a source says of a kernel.
+struct SourceKernel {
+  std::string arguments;  ///< The type of its arguments; empty for this library's own, which are found by their names.
+  std::string file;       ///< Where it is, if it is this library's own.
+  size_t minArgsSize = 0; ///< Of this library's own.
+};
+
 /// A source, read once, and which kernels are in it.
 struct Source {
   std::string path;
-  std::string text;
-  std::map<std::string, std::string> kernels; ///< Name → type of its arguments.
+  std::string text; ///< Empty for the module "openreg", which is many files.
+  std::map<std::string, SourceKernel> kernels;
 };
 
 /// A kernel of a module that is loaded on a device.
@@ -26,11 +33,10 @@ struct Kernel : Handled {
   // What follows is set before the handle is.
   const std::string* of = nullptr; ///< Its name in the source, which lives as long as the process.
   CUfunction function = nullptr;
-  size_t parameterBytes = 0; ///< What CUDA copies of the arguments.
+  size_t minArgs = 0; ///< Fewest bytes of a launch.
 
   const char* name() const { return of->c_str(); }
-  /// C++ has no type of no bytes: one byte means that there are no arguments.
-  size_t minArgsSize() const { return parameterBytes == 1 ? 0 : parameterBytes; }
+  size_t minArgsSize() const { return minArgs; }
 };
 
 /// A module loaded on a device.

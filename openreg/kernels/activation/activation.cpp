@@ -39,15 +39,15 @@ C sixth(C x) { // x + 3 between 0 and 6, as a share
   return (raised > C(6) ? C(6) : raised) / C(6);
 }
 
-const Unary<[](auto x) { return x * normalShare(x); }, Floats> kGelu("gelu");
-const Unary<[](auto x) { return x * tanhShare(x); }, Floats> kGeluTanh("gelu_tanh");
-const Unary<[](auto x) { return x / (decltype(x)(1) + std::exp(-x)); }, FloatsAndComplex> kSilu("silu");
-const Unary<[](auto x) { return x * std::tanh(logOnePlusExp(x)); }, Floats> kMish("mish");
-const Unary<[](auto x) { return sixth(x); }, Floats> kHardsigmoid("hardsigmoid");
-const Unary<[](auto x) { return x * sixth(x); }, Floats> kHardswish("hardswish");
-const Unary<[](auto x) { return logSigmoid(x); }, Floats> kLogSigmoid("log_sigmoid");
-const Binary<[](auto x, auto weight) { return x <= decltype(x)(0) ? weight * x : x; }, Floats> kPrelu("prelu");
-const Binary<[](auto a, auto b) { return a * math::sigmoid(b); }, FloatsAndComplex> kGlu("glu");
+const Unary<"gelu", [](auto x) { return x * normalShare(x); }, Floats> kGelu;
+const Unary<"gelu_tanh", [](auto x) { return x * tanhShare(x); }, Floats> kGeluTanh;
+const Unary<"silu", [](auto x) { return x / (decltype(x)(1) + std::exp(-x)); }, FloatsAndComplex> kSilu;
+const Unary<"mish", [](auto x) { return x * std::tanh(logOnePlusExp(x)); }, Floats> kMish;
+const Unary<"hardsigmoid", [](auto x) { return sixth(x); }, Floats> kHardsigmoid;
+const Unary<"hardswish", [](auto x) { return x * sixth(x); }, Floats> kHardswish;
+const Unary<"log_sigmoid", [](auto x) { return logSigmoid(x); }, Floats> kLogSigmoid;
+const Binary<"prelu", [](auto x, auto weight) { return x <= decltype(x)(0) ? weight * x : x; }, Floats> kPrelu;
+const Binary<"glu", [](auto a, auto b) { return a * math::sigmoid(b); }, FloatsAndComplex> kGlu;
 
 template <class C>
 struct Elu {
@@ -59,35 +59,35 @@ struct Elu {
     return x <= C(0) ? raised * (alpha * scale) : x * scale;
   }
 };
-const ElementwiseOf<Elu, Floats> kElu("elu");
+const ElementwiseOf<"elu", Elu, Floats> kElu;
 
 template <class C>
 struct LeakyRelu {
   C slope;
   C operator()(C x) const { return x > C(0) ? x : x * slope; }
 };
-const ElementwiseOf<LeakyRelu, Floats> kLeakyRelu("leaky_relu");
+const ElementwiseOf<"leaky_relu", LeakyRelu, Floats> kLeakyRelu;
 
 template <class C>
 struct Softplus {
   C beta, threshold;
   C operator()(C x) const { return x * beta > threshold ? x : std::log1p(std::exp(x * beta)) / beta; }
 };
-const ElementwiseOf<Softplus, Floats> kSoftplus("softplus");
+const ElementwiseOf<"softplus", Softplus, Floats> kSoftplus;
 
 template <class C>
 struct Hardshrink {
   C lambda;
   C operator()(C x) const { return x >= -lambda && x <= lambda ? C(0) : x; }
 };
-const ElementwiseOf<Hardshrink, Floats> kHardshrink("hardshrink");
+const ElementwiseOf<"hardshrink", Hardshrink, Floats> kHardshrink;
 
 template <class C>
 struct Softshrink {
   C lambda;
   C operator()(C x) const { return x > lambda ? x - lambda : (x < -lambda ? x + lambda : x * C(0)); }
 };
-const ElementwiseOf<Softshrink, Floats> kSoftshrink("softshrink");
+const ElementwiseOf<"softshrink", Softshrink, Floats> kSoftshrink;
 
 /// log(x / (1 - x)), with x kept between eps and 1 - eps unless eps is negative.
 template <class C>
@@ -99,7 +99,7 @@ struct Logit {
     return std::log(kept / (C(1) - kept));
   }
 };
-const ElementwiseOf<Logit, Floats> kLogit("logit");
+const ElementwiseOf<"logit", Logit, Floats> kLogit;
 
 } // namespace
 

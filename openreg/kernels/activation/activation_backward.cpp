@@ -42,30 +42,38 @@ C mishGradient(C grad, C x) {
 }
 
 const Binary<
+    "sigmoid_backward",
     []<class C>(C grad, C y) { return grad * math::conjugate(C(1) - y) * math::conjugate(y); }, // y² may be too large
     FloatsAndComplex>
-    kSigmoid("sigmoid_backward");
-const Binary<[](auto grad, auto y) { return grad * math::conjugate(decltype(y)(1) - y * y); }, FloatsAndComplex>
-    kTanh("tanh_backward");
-const Binary<[](auto grad, auto x) { return geluGradient(grad, x); }, Floats> kGelu("gelu_backward");
-const Binary<[](auto grad, auto x) { return geluTanhGradient(grad, x); }, Floats> kGeluTanh("gelu_tanh_backward");
-const Binary<[](auto grad, auto x) { return siluGradient(grad, x); }, FloatsAndComplex> kSilu("silu_backward");
-const Binary<[](auto grad, auto x) { return mishGradient(grad, x); }, Floats> kMish("mish_backward");
-const Binary<[]<class C>(C grad, C x) { return C(-3) < x && x < C(3) ? grad / C(6) : C(0); }, Floats>
-    kHardsigmoid("hardsigmoid_backward");
+    kSigmoid;
 const Binary<
+    "tanh_backward",
+    [](auto grad, auto y) { return grad * math::conjugate(decltype(y)(1) - y * y); },
+    FloatsAndComplex>
+    kTanh;
+const Binary<"gelu_backward", [](auto grad, auto x) { return geluGradient(grad, x); }, Floats> kGelu;
+const Binary<"gelu_tanh_backward", [](auto grad, auto x) { return geluTanhGradient(grad, x); }, Floats> kGeluTanh;
+const Binary<"silu_backward", [](auto grad, auto x) { return siluGradient(grad, x); }, FloatsAndComplex> kSilu;
+const Binary<"mish_backward", [](auto grad, auto x) { return mishGradient(grad, x); }, Floats> kMish;
+const Binary<
+    "hardsigmoid_backward",
+    []<class C>(C grad, C x) { return C(-3) < x && x < C(3) ? grad / C(6) : C(0); },
+    Floats>
+    kHardsigmoid;
+const Binary<
+    "hardswish_backward",
     []<class C>(C grad, C x) { return x <= C(-3) ? C(0) : (x >= C(3) ? grad : grad * (x / C(3) + C(0.5))); },
     Floats>
-    kHardswish("hardswish_backward");
-const Binary<[](auto grad, auto x) { return grad * math::sigmoid(-x); }, Floats> kLogSigmoid("log_sigmoid_backward");
+    kHardswish;
+const Binary<"log_sigmoid_backward", [](auto grad, auto x) { return grad * math::sigmoid(-x); }, Floats> kLogSigmoid;
 
 template <class C>
 struct PreluGradient {
   C operator()(C x, C weight, C grad) const { return x > C(0) ? grad : weight * grad; }
 };
-const ElementwiseOf<PreluGradient, Floats> kPrelu("prelu_backward");
-const Binary<[]<class C>(C x, C grad) { return C(0) < x ? C(0) : x * grad; }, Floats>
-    kPreluWeight("prelu_weight_backward");
+const ElementwiseOf<"prelu_backward", PreluGradient, Floats> kPrelu;
+const Binary<"prelu_weight_backward", []<class C>(C x, C grad) { return C(0) < x ? C(0) : x * grad; }, Floats>
+    kPreluWeight;
 
 /// Of the second half of glu's input. The first half's is grad * sigmoid(second): "glu".
 template <class C>
@@ -75,7 +83,7 @@ struct GluGradient {
     return (C(1) - s) * s * a * grad; // small numbers first: a product of two large ones is none
   }
 };
-const ElementwiseOf<GluGradient, FloatsAndComplex> kGlu("glu_backward");
+const ElementwiseOf<"glu_backward", GluGradient, FloatsAndComplex> kGlu;
 
 template <class C>
 struct EluGradient {
@@ -86,35 +94,35 @@ struct EluGradient {
     return x > C(0) ? grad * scale : grad * inputScale * negative; // of a NaN, too
   }
 };
-const ElementwiseOf<EluGradient, Floats> kElu("elu_backward");
+const ElementwiseOf<"elu_backward", EluGradient, Floats> kElu;
 
 template <class C>
 struct LeakyReluGradient {
   C slope;
   C operator()(C x, C grad) const { return x > C(0) ? grad : grad * slope; }
 };
-const ElementwiseOf<LeakyReluGradient, Floats> kLeakyRelu("leaky_relu_backward");
+const ElementwiseOf<"leaky_relu_backward", LeakyReluGradient, Floats> kLeakyRelu;
 
 template <class C>
 struct HardtanhGradient {
   C low, high;
   C operator()(C grad, C x) const { return x <= low || x >= high ? C(0) : grad; }
 };
-const ElementwiseOf<HardtanhGradient, Floats> kHardtanh("hardtanh_backward");
+const ElementwiseOf<"hardtanh_backward", HardtanhGradient, Floats> kHardtanh;
 
 template <class C>
 struct SoftplusGradient {
   C beta, threshold;
   C operator()(C grad, C x) const { return x * beta > threshold ? grad : grad * math::sigmoid(x * beta); }
 };
-const ElementwiseOf<SoftplusGradient, Floats> kSoftplus("softplus_backward");
+const ElementwiseOf<"softplus_backward", SoftplusGradient, Floats> kSoftplus;
 
 template <class C>
 struct ShrinkGradient {
   C lambda;
   C operator()(C grad, C x) const { return x >= -lambda && x <= lambda ? C(0) : grad; }
 };
-const ElementwiseOf<ShrinkGradient, Floats> kShrink("shrink_backward");
+const ElementwiseOf<"shrink_backward", ShrinkGradient, Floats> kShrink;
 
 template <class C>
 struct LogitGradient {
@@ -127,7 +135,7 @@ struct LogitGradient {
                                      : (x == C(0) || x == C(1) ? grad * std::numeric_limits<C>::infinity() : inside);
   }
 };
-const ElementwiseOf<LogitGradient, Floats> kLogit("logit_backward");
+const ElementwiseOf<"logit_backward", LogitGradient, Floats> kLogit;
 
 } // namespace
 

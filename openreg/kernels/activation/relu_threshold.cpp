@@ -20,8 +20,8 @@ struct Threshold {
   C operator()(C x, C other) const { return x <= threshold ? value : other; }
 };
 
-const Elementwise<ClampMin, int64_t, uint64_t, float, double> kClampMin("clamp_min");
-const Elementwise<Threshold, int64_t, uint64_t, float, double> kThreshold("threshold");
+const Elementwise<"clamp_min", ClampMin, int64_t, uint64_t, float, double> kClampMin;
+const Elementwise<"threshold", Threshold, int64_t, uint64_t, float, double> kThreshold;
 
 } // namespace
 

@@ -196,10 +196,10 @@ using LogSoftmax = SoftmaxKernel<C, &logSoftmax<C>>;
 template <class C>
 using LogSoftmaxBackward = SoftmaxKernel<C, &logSoftmaxBackward<C>>;
 
-const RegisterTypes<SoftmaxArgs, Softmax, float, double> kSoftmax("softmax");
-const RegisterTypes<SoftmaxArgs, SoftmaxBackward, float, double> kSoftmaxBackward("softmax_backward");
-const RegisterTypes<SoftmaxArgs, LogSoftmax, float, double> kLogSoftmax("log_softmax");
-const RegisterTypes<SoftmaxArgs, LogSoftmaxBackward, float, double> kLogSoftmaxBackward("log_softmax_backward");
+const RegisterTypes<"softmax", SoftmaxArgs, Softmax, float, double> kSoftmax;
+const RegisterTypes<"softmax_backward", SoftmaxArgs, SoftmaxBackward, float, double> kSoftmaxBackward;
+const RegisterTypes<"log_softmax", SoftmaxArgs, LogSoftmax, float, double> kLogSoftmax;
+const RegisterTypes<"log_softmax_backward", SoftmaxArgs, LogSoftmaxBackward, float, double> kLogSoftmaxBackward;
 
 } // namespace
 

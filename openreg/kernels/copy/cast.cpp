@@ -21,9 +21,9 @@ struct Negate {
   C operator()(C a) const { return -a; }
 };
 
-const Elementwise<Cast, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kCast("cast");
-const Elementwise<Conjugate, Complex<float>, Complex<double>> kConjugate("conj");
-const Elementwise<Negate, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kNegate("neg");
+const Elementwise<"cast", Cast, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kCast;
+const Elementwise<"conj", Conjugate, Complex<float>, Complex<double>> kConjugate;
+const Elementwise<"neg", Negate, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kNegate;
 
 } // namespace
 

@@ -2,92 +2,65 @@
 #include "kernels/copy/copy.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "kernels/launch/registry.h"
 #include "kernels/loop/copy_row.h"
 #include "kernels/loop/element.h"
+#include "kernels/loop/loop_kernel.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-struct Copy {
-  char* dst;
-  const char* src;
-  int64_t elementSize;
-  Dims<2> dims; // Operand 0 is dst, so that writes go through memory in order.
+class Copy {
+ public:
+  static const char* refusal(const CopyArgs& args) {
+    return args.dims < 0 || args.dims > kMaxDims             ? "dims is out of range"
+           : !withElementType(args.elementSize, [](auto) {}) ? "elementSize is not 1, 2, 4, 8 or 16"
+                                                             : nullptr;
+  }
+
+  explicit Copy(const CopyArgs& args)
+      : dst_(static_cast<char*>(args.dst)), src_(static_cast<const char*>(args.src)), elementSize_(args.elementSize) {
+    dims_.count = static_cast<int>(args.dims);
+    std::copy_n(args.sizes, args.dims, dims_.size);
+    std::copy_n(args.dstStrides, args.dims, dims_.stride[kDst]);
+    std::copy_n(args.srcStrides, args.dims, dims_.stride[kSrc]);
+    writeForwards();
+    dims_.simplify();
+  }
+
+  int64_t count() const { return dims_.elements(); }
+
+  void operator()(int64_t begin, int64_t end) const {
+    withElementType(elementSize_, [&]<class T>(T) {
+      dims_.forEachRun(begin, end, [&](const int64_t* offsets, int64_t run) {
+        copyRow<T>(dst_ + offsets[kDst], dims_.stride[kDst][0], src_ + offsets[kSrc], dims_.stride[kSrc][0], run);
+      });
+    });
+  }
+
+ private:
+  /// Walks each dimension in the direction in which the destination lies in memory.
+  void writeForwards() {
+    for (int i = 0; i < dims_.count; ++i) {
+      if (dims_.stride[kDst][i] < 0) {
+        dst_ += std::exchange(dims_.stride[kDst][i], -dims_.stride[kDst][i]) * (dims_.size[i] - 1);
+        src_ += std::exchange(dims_.stride[kSrc][i], -dims_.stride[kSrc][i]) * (dims_.size[i] - 1);
+      }
+    }
+  }
 
   static constexpr int kDst = 0;
   static constexpr int kSrc = 1;
-
-  /// Walks each dimension in the direction in which the destination lies in memory.
-  void writeForwards() {
-    for (int i = 0; i < dims.count; ++i) {
-      if (dims.stride[kDst][i] < 0) {
-        dst += std::exchange(dims.stride[kDst][i], -dims.stride[kDst][i]) * (dims.size[i] - 1);
-        src += std::exchange(dims.stride[kSrc][i], -dims.stride[kSrc][i]) * (dims.size[i] - 1);
-      }
-    }
-  }
-};
-
-/// Elements of an array of one dimension.
-template <class T>
-void copyElements(void* state, int64_t begin, int64_t end) {
-  const auto& copy = *static_cast<const Copy*>(state);
-  const int64_t dstStride = copy.dims.stride[Copy::kDst][0];
-  const int64_t srcStride = copy.dims.stride[Copy::kSrc][0];
-  copyRow<T>(copy.dst + begin * dstStride, dstStride, copy.src + begin * srcStride, srcStride, end - begin);
-}
-
-template <class T>
-void copyRows(void* state, int64_t begin, int64_t end) {
-  const auto& copy = *static_cast<const Copy*>(state);
-  const Dims<2>& dims = copy.dims;
-  for (int64_t row = begin; row < end; ++row) {
-    copyRow<T>(
-        copy.dst + dims.rowOffset(Copy::kDst, row), dims.stride[Copy::kDst][0],
-        copy.src + dims.rowOffset(Copy::kSrc, row), dims.stride[Copy::kSrc][0], dims.size[0]);
-  }
-}
-
-struct CopyKernel {
-  void operator()(const CopyArgs& args, orKernelContext& context) const {
-    if (args.dims < 0 || args.dims > kMaxDims) {
-      return context.fail(&context, orErrorInvalidValue, "dims is out of range");
-    }
-    Copy copy{static_cast<char*>(args.dst), static_cast<const char*>(args.src), args.elementSize, {}};
-    copy.dims.count = static_cast<int>(args.dims);
-    std::copy_n(args.sizes, args.dims, copy.dims.size);
-    std::copy_n(args.dstStrides, args.dims, copy.dims.stride[Copy::kDst]);
-    std::copy_n(args.srcStrides, args.dims, copy.dims.stride[Copy::kSrc]);
-    const int64_t elements = copy.dims.elements();
-    if (elements == 0) {
-      return;
-    }
-    copy.writeForwards();
-    copy.dims.simplify();
-    const bool known = withElementType(args.elementSize, [&]<class T>(T) {
-      Dims<2>& dims = copy.dims;
-      if (dims.count == 0) {
-        std::memcpy(copy.dst, copy.src, sizeof(T));
-      } else if (dims.count == 1) {
-        context.parallelFor(&context, elements, kGrain, &copyElements<T>, &copy);
-      } else {
-        const int64_t rows = elements / dims.size[0];
-        context.parallelFor(&context, rows, std::max(int64_t{1}, kGrain / dims.size[0]), &copyRows<T>, &copy);
-      }
-    });
-    if (!known) {
-      context.fail(&context, orErrorInvalidValue, "elementSize is not 1, 2, 4, 8 or 16");
-    }
-  }
+  char* dst_;
+  const char* src_;
+  int64_t elementSize_;
+  Dims<2> dims_; // Operand 0 is dst, so that writes go through memory in order.
 };
 
 // LITERALINCLUDE START: REGISTER COPY KERNEL
-const Register<CopyArgs> registration("copy", CopyKernel{});
+const Loop<"copy", CopyArgs, Copy> registration;
 // LITERALINCLUDE END: REGISTER COPY KERNEL
 
 } // namespace

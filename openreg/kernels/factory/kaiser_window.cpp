@@ -24,7 +24,7 @@ struct Kaiser {
   }
 };
 
-const Elementwise<Kaiser, float, double> kKaiser("kaiser_window");
+const Elementwise<"kaiser_window", Kaiser, float, double> kKaiser;
 
 } // namespace
 

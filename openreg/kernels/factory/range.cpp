@@ -5,11 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/launch/registry.h"
 #include "kernels/loop/block.h"
 #include "kernels/loop/convert.h"
-#include "kernels/loop/element.h"
-#include "kernels/loop/functor.h"
+#include "kernels/loop/loop_kernel.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
@@ -23,37 +21,30 @@ C get(const unsigned char* bytes) {
   return value;
 }
 
-/// Calls `fill(first, count, block)` for the elements, a block at a time, and writes what is in the block then.
-template <class C, class Fill>
-void forEachBlock(const RangeArgs& args, orKernelContext& context, Fill fill) {
-  struct Loop {
-    const RangeArgs& args;
-    const Fill& fill;
-  } loop{args, fill};
-  context.parallelFor(
-      &context, args.count, kGrain,
-      [](void* state, int64_t begin, int64_t end) {
-        const auto& [args, fill] = *static_cast<const Loop*>(state);
-        const int64_t size = elementSize(args.dtype);
-        C block[kBlock];
-        for (int64_t at = begin; at < end; at += kBlock) {
-          const int64_t count = std::min(kBlock, end - at);
-          fill(at, count, block);
-          store(args.dtype, static_cast<char*>(args.out) + at * size, size, count, block);
-        }
-      },
-      &loop);
-}
+/// A loop over the elements, some at a time: `numbers.write(first, count, block)` says what they are.
+template <class C, class Numbers>
+class Range {
+ public:
+  static const char* refusal(const RangeArgs& /*args*/) { return nullptr; }
 
-/// Writes `value(i)` for each element i.
-template <class C, class Value>
-void forEachElement(const RangeArgs& args, orKernelContext& context, Value value) {
-  forEachBlock<C>(args, context, [&](int64_t first, int64_t count, C* block) {
-    for (int64_t i = 0; i < count; ++i) {
-      block[i] = value(first + i);
+  explicit Range(const RangeArgs& args) : args_(args), numbers_(args) {}
+
+  int64_t count() const { return args_.count; }
+
+  void operator()(int64_t begin, int64_t end) const {
+    const int64_t size = elementSize(args_.dtype);
+    C block[kBlock];
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t count = std::min(kBlock, end - at);
+      numbers_.write(at, count, block);
+      store(args_.dtype, static_cast<char*>(args_.out) + at * size, size, count, block);
     }
-  });
-}
+  }
+
+ private:
+  const RangeArgs& args_;
+  const Numbers numbers_;
+};
 
 template <class C>
 OPENREG_MULTIVERSION void fillEvenly(C start, C step, int64_t first, int64_t count, C* block) {
@@ -63,13 +54,11 @@ OPENREG_MULTIVERSION void fillEvenly(C start, C step, int64_t first, int64_t cou
 }
 
 template <class C>
-struct Arange {
-  void operator()(const RangeArgs& args, orKernelContext& context) const {
-    const C start = get<C>(args.start);
-    const C step = get<C>(args.step);
-    forEachBlock<C>(
-        args, context, [=](int64_t first, int64_t count, C* block) { fillEvenly(start, step, first, count, block); });
-  }
+struct EvenNumbers {
+  C start;
+  C step;
+  explicit EvenNumbers(const RangeArgs& args) : start(get<C>(args.start)), step(get<C>(args.step)) {}
+  void write(int64_t first, int64_t count, C* block) const { fillEvenly(start, step, first, count, block); }
 };
 
 /// The numbers of linspace, from both ends, so that both come out exactly.
@@ -100,26 +89,36 @@ class Spaced {
 };
 
 template <class C>
-struct Linspace {
-  void operator()(const RangeArgs& args, orKernelContext& context) const {
-    const Spaced<C> numbers(args);
-    forEachElement<C>(args, context, [&](int64_t i) { return convert<C>(numbers.at(i)); });
+struct SpacedNumbers : Spaced<C> {
+  using Spaced<C>::Spaced;
+  void write(int64_t first, int64_t count, C* block) const {
+    for (int64_t i = 0; i < count; ++i) {
+      block[i] = convert<C>(this->at(first + i));
+    }
   }
 };
 
 template <class C>
-struct Logspace {
-  void operator()(const RangeArgs& args, orKernelContext& context) const {
-    using Value = Spaced<C>::Value;
-    const Spaced<C> numbers(args);
-    const auto base = convert<Value>(args.base);
-    forEachElement<C>(args, context, [&](int64_t i) { return convert<C>(std::pow(base, numbers.at(i))); });
+struct SpacedPowers : Spaced<C> {
+  Spaced<C>::Value base;
+  explicit SpacedPowers(const RangeArgs& args) : Spaced<C>(args), base(convert<typename Spaced<C>::Value>(args.base)) {}
+  void write(int64_t first, int64_t count, C* block) const {
+    for (int64_t i = 0; i < count; ++i) {
+      block[i] = convert<C>(std::pow(base, this->at(first + i)));
+    }
   }
 };
 
-const RegisterTypes<RangeArgs, Arange, int64_t, double> kArange("arange");
-const RegisterTypes<RangeArgs, Linspace, int64_t, float, double, Complex<float>, Complex<double>> kLinspace("linspace");
-const RegisterTypes<RangeArgs, Logspace, int64_t, float, double, Complex<float>, Complex<double>> kLogspace("logspace");
+template <class C>
+using Arange = Range<C, EvenNumbers<C>>;
+template <class C>
+using Linspace = Range<C, SpacedNumbers<C>>;
+template <class C>
+using Logspace = Range<C, SpacedPowers<C>>;
+
+const Loops<"arange", RangeArgs, Arange, int64_t, double> kArange;
+const Loops<"linspace", RangeArgs, Linspace, int64_t, float, double, Complex<float>, Complex<double>> kLinspace;
+const Loops<"logspace", RangeArgs, Logspace, int64_t, float, double, Complex<float>, Complex<double>> kLogspace;
 
 } // namespace
 

@@ -78,8 +78,8 @@ struct TriangleIndices {
   }
 };
 
-const Register<TriangleArgs> kTriangle("triangle", Triangle{});
-const Register<TriangleIndicesArgs> kIndices("triangle_indices", TriangleIndices{});
+const Register<"triangle", TriangleArgs, Triangle> kTriangle;
+const Register<"triangle_indices", TriangleIndicesArgs, TriangleIndices> kIndices;
 
 } // namespace
 

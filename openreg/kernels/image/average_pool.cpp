@@ -137,11 +137,11 @@ struct AdaptiveAveragePoolBackward {
   }
 };
 
-const RegisterTypes<PoolArgs, AveragePool, int64_t, float, double> kForward("average_pool");
-const RegisterTypes<PoolArgs, AveragePoolBackward, int64_t, float, double> kBackward("average_pool_backward");
-const RegisterTypes<AdaptivePoolArgs, AdaptiveAveragePool, float, double> kAdaptive("adaptive_average_pool");
-const RegisterTypes<AdaptivePoolArgs, AdaptiveAveragePoolBackward, float, double>
-    kAdaptiveBackward("adaptive_average_pool_backward");
+const RegisterTypes<"average_pool", PoolArgs, AveragePool, int64_t, float, double> kForward;
+const RegisterTypes<"average_pool_backward", PoolArgs, AveragePoolBackward, int64_t, float, double> kBackward;
+const RegisterTypes<"adaptive_average_pool", AdaptivePoolArgs, AdaptiveAveragePool, float, double> kAdaptive;
+const RegisterTypes<"adaptive_average_pool_backward", AdaptivePoolArgs, AdaptiveAveragePoolBackward, float, double>
+    kAdaptiveBackward;
 
 } // namespace
 

@@ -70,8 +70,8 @@ struct Forward {
   // LITERALINCLUDE END: ADD PRODUCTS
 };
 
-const RegisterTypes<ConvolutionArgs, Forward, int64_t, float, double, Complex<float>, Complex<double>>
-    kForward("convolution");
+const RegisterTypes<"convolution", ConvolutionArgs, Forward, int64_t, float, double, Complex<float>, Complex<double>>
+    kForward;
 
 } // namespace
 

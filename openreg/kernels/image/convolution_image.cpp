@@ -61,8 +61,16 @@ struct ToImage {
   }
 };
 
-const RegisterTypes<ConvolutionArgs, ToImage, int64_t, float, double, Complex<float>, Complex<double>>
-    kToImage("convolution_image");
+const RegisterTypes<
+    "convolution_image",
+    ConvolutionArgs,
+    ToImage,
+    int64_t,
+    float,
+    double,
+    Complex<float>,
+    Complex<double>>
+    kToImage;
 
 } // namespace
 

@@ -93,8 +93,16 @@ struct ToWeight {
   }
 };
 
-const RegisterTypes<ConvolutionArgs, ToWeight, int64_t, float, double, Complex<float>, Complex<double>>
-    kToWeight("convolution_weight");
+const RegisterTypes<
+    "convolution_weight",
+    ConvolutionArgs,
+    ToWeight,
+    int64_t,
+    float,
+    double,
+    Complex<float>,
+    Complex<double>>
+    kToWeight;
 
 } // namespace
 

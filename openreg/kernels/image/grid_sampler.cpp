@@ -7,7 +7,7 @@
 #include "kernels/image/planes.h"
 #include "kernels/launch/dtype.h"
 #include "kernels/launch/registry.h"
-#include "kernels/loop/functor.h"
+#include "kernels/loop/block.h"
 
 namespace openreg::kernels {
 
@@ -110,8 +110,8 @@ struct GridSamplerBackward {
   }
 };
 
-const RegisterTypes<GridSamplerArgs, GridSampler, float, double> kForward("grid_sampler");
-const RegisterTypes<GridSamplerArgs, GridSamplerBackward, float, double> kBackward("grid_sampler_backward");
+const RegisterTypes<"grid_sampler", GridSamplerArgs, GridSampler, float, double> kForward;
+const RegisterTypes<"grid_sampler_backward", GridSamplerArgs, GridSamplerBackward, float, double> kBackward;
 
 } // namespace
 

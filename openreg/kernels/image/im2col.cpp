@@ -35,8 +35,8 @@ struct Fold {
   }
 };
 
-const RegisterTypes<UnfoldArgs, Unfold, bool, float, double, Complex<float>, Complex<double>> kUnfold("unfold");
-const RegisterTypes<UnfoldArgs, Fold, bool, float, double, Complex<float>, Complex<double>> kFold("fold");
+const RegisterTypes<"unfold", UnfoldArgs, Unfold, bool, float, double, Complex<float>, Complex<double>> kUnfold;
+const RegisterTypes<"fold", UnfoldArgs, Fold, bool, float, double, Complex<float>, Complex<double>> kFold;
 
 } // namespace
 

@@ -139,9 +139,9 @@ struct MaxPoolBackward {
   }
 };
 
-const RegisterTypes<PoolArgs, MaxPool, int64_t, float, double> kForward("max_pool");
-const RegisterTypes<AdaptivePoolArgs, AdaptiveMaxPool, float, double> kAdaptive("adaptive_max_pool");
-const RegisterTypes<PoolArgs, MaxPoolBackward, int64_t, float, double> kBackward("max_pool_backward");
+const RegisterTypes<"max_pool", PoolArgs, MaxPool, int64_t, float, double> kForward;
+const RegisterTypes<"adaptive_max_pool", AdaptivePoolArgs, AdaptiveMaxPool, float, double> kAdaptive;
+const RegisterTypes<"max_pool_backward", PoolArgs, MaxPoolBackward, int64_t, float, double> kBackward;
 
 } // namespace
 

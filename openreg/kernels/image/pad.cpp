@@ -139,15 +139,15 @@ struct PadReplicateBackward {
   void operator()(const PadArgs& args, orKernelContext& context) const { padBackward<C, Replication>(args, context); }
 };
 
-template <template <class> class Kernel>
-using RegisterAll = RegisterTypes<PadArgs, Kernel, bool, int64_t, float, double, Complex<float>, Complex<double>>;
-template <template <class> class Kernel>
-using RegisterGradients = RegisterTypes<PadArgs, Kernel, float, double, Complex<float>, Complex<double>>;
+template <Name name, template <class> class Kernel>
+using RegisterAll = RegisterTypes<name, PadArgs, Kernel, bool, int64_t, float, double, Complex<float>, Complex<double>>;
+template <Name name, template <class> class Kernel>
+using RegisterGradients = RegisterTypes<name, PadArgs, Kernel, float, double, Complex<float>, Complex<double>>;
 
-const RegisterAll<PadReflect> kReflect("pad_reflect");
-const RegisterAll<PadReplicate> kReplicate("pad_replicate");
-const RegisterGradients<PadReflectBackward> kReflectBackward("pad_reflect_backward");
-const RegisterGradients<PadReplicateBackward> kReplicateBackward("pad_replicate_backward");
+const RegisterAll<"pad_reflect", PadReflect> kReflect;
+const RegisterAll<"pad_replicate", PadReplicate> kReplicate;
+const RegisterGradients<"pad_reflect_backward", PadReflectBackward> kReflectBackward;
+const RegisterGradients<"pad_replicate_backward", PadReplicateBackward> kReplicateBackward;
 
 } // namespace
 

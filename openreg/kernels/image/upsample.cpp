@@ -139,8 +139,8 @@ struct UpsampleBackward {
   }
 };
 
-const RegisterTypes<UpsampleArgs, Upsample, int64_t, float, double> kForward("upsample");
-const RegisterTypes<UpsampleArgs, UpsampleBackward, float, double> kBackward("upsample_backward");
+const RegisterTypes<"upsample", UpsampleArgs, Upsample, int64_t, float, double> kForward;
+const RegisterTypes<"upsample_backward", UpsampleArgs, UpsampleBackward, float, double> kBackward;
 
 } // namespace
 

@@ -49,11 +49,8 @@ void indexPut(const void* bytes, orKernelContext* context) {
   }
 }
 
-[[maybe_unused]] const bool registered = [] {
-  add({"index", &index, offsetof(IndexArgs, index)});
-  add({"index_put", &indexPut, offsetof(IndexArgs, index)});
-  return true;
-}();
+const HostEntry<"index", IndexArgs, offsetof(IndexArgs, index), &index> kIndex;
+const HostEntry<"index_put", IndexArgs, offsetof(IndexArgs, index), &indexPut> kIndexPut;
 
 } // namespace
 

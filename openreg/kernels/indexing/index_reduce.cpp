@@ -103,10 +103,7 @@ void indexReduce(const void* bytes, orKernelContext* context) {
   });
 }
 
-[[maybe_unused]] const bool registered = [] {
-  add({"index_reduce", &indexReduce, offsetof(IndexArgs, index)});
-  return true;
-}();
+const HostEntry<"index_reduce", IndexArgs, offsetof(IndexArgs, index), &indexReduce> kIndexReduce;
 
 } // namespace
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kernels/indexing/indexing.h"
-#include "kernels/loop/functor.h"
+#include "kernels/loop/block.h"
 #include "openreg_kernel.h"
 
 namespace openreg::kernels {

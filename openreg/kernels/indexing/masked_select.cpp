@@ -45,7 +45,7 @@ struct MaskedSelect {
   }
 };
 
-const Register<MaskedSelectArgs> kMaskedSelect("masked_select", MaskedSelect{});
+const Register<"masked_select", MaskedSelectArgs, MaskedSelect> kMaskedSelect;
 
 } // namespace
 

@@ -72,8 +72,8 @@ struct Nonzero {
   }
 };
 
-const Register<NonzeroArgs> kCount("nonzero_count", Count{});
-const Register<NonzeroArgs> kNonzero("nonzero", Nonzero{});
+const Register<"nonzero_count", NonzeroArgs, Count> kCount;
+const Register<"nonzero", NonzeroArgs, Nonzero> kNonzero;
 
 } // namespace
 

@@ -42,6 +42,7 @@ struct UnfoldBackward {
 };
 
 const RegisterTypes<
+    "unfold_backward",
     UnfoldBackwardArgs,
     UnfoldBackward,
     bool,
@@ -51,7 +52,7 @@ const RegisterTypes<
     double,
     Complex<float>,
     Complex<double>>
-    kUnfoldBackward("unfold_backward");
+    kUnfoldBackward;
 
 } // namespace
 

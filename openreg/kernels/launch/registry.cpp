@@ -1,8 +1,8 @@
 // The list of kernels.
 #include "kernels/launch/registry.h"
 
-#include <deque>
-#include <string>
+#include <map>
+#include <string_view>
 #include <vector>
 
 namespace openreg::kernels {
@@ -15,10 +15,9 @@ std::vector<orKernelEntry>& entries() {
   return list;
 }
 
-/// The names that entries point to. A deque, because its elements stay where they are when it grows.
-std::deque<std::string>& names() {
-  static auto& list = *new std::deque<std::string>;
-  return list;
+std::map<std::string_view, const char*>& sources() {
+  static auto& map = *new std::map<std::string_view, const char*>;
+  return map;
 }
 
 } // namespace
@@ -27,12 +26,18 @@ std::span<const orKernelEntry> registered() {
   return entries();
 }
 
-const char* fullName(const char* name, ComputeType type) {
-  return names().emplace_back(std::string(name) + "." + computeTypeName(type)).c_str();
+const char* sourceOf(const char* name) {
+  const auto found = sources().find(name);
+  return found == sources().end() ? nullptr : found->second;
 }
 
-void add(const orKernelEntry& entry) {
+void add(const orKernelEntry& entry, const char* source) {
   entries().push_back(entry);
+  // What stands before the folder of kernels is where the tree was built.
+  const size_t inTree = source == nullptr ? std::string_view::npos : std::string_view(source).rfind("kernels/");
+  if (inTree != std::string_view::npos) {
+    sources()[entry.name] = source + inTree;
+  }
 }
 
 } // namespace openreg::kernels

@@ -4,11 +4,8 @@
 #include <span>
 
 #include "kernels/launch/dtype.h"
+#include "kernels/launch/name.h"
 #include "openreg_kernel.h"
-
-// For constructors that register templates: their code stays in the file that calls them. gcc gives instances for
-// templates of an unnamed namespace one name in all files, and of two files' `Forward` the linker would keep one.
-#define OPENREG_IN_THIS_FILE [[gnu::always_inline]]
 
 namespace openreg::kernels {
 
@@ -16,30 +13,44 @@ namespace openreg::kernels {
 std::span<const orKernelEntry> registered();
 
 /// Adds an entry; called while the library is being loaded, by one thread.
-void add(const orKernelEntry& entry);
+/// @param source Of a kernel that a driver can compile for a processor of another kind: the file that registers it.
+void add(const orKernelEntry& entry, const char* source = nullptr);
 
-/// "add.float" of "add" and Float. Lives as long as the process.
-const char* fullName(const char* name, ComputeType type);
+/// The source of a kernel, as "kernels/pointwise/arithmetic.cpp"; null for one that only the host's compiler can make,
+/// and for a name that is none.
+const char* sourceOf(const char* name);
 
-/// A static object of this type in a kernel's file makes a function of its argument struct the kernel `name`.
-template <class Args>
-class Register {
+/// A static object of this type makes a function the kernel `name`. The file that it stands in is the kernel's source.
+/// @tparam Args The struct that its argument bytes are.
+/// @tparam minArgsSize Fewest bytes of them.
+template <Name name, class Args, size_t minArgsSize, orKernelFn function>
+class Entry {
  public:
-  template <class Kernel>
-  Register(const char* name, Kernel) {
-    add(
-        {name, [](const void* args, orKernelContext* context) { Kernel{}(*static_cast<const Args*>(args), *context); },
-         sizeof(Args)});
-  }
+  Entry() { add({kName.text, function, minArgsSize}, __BASE_FILE__); }
+
+ private:
+  static constexpr auto kName = name;
 };
+
+/// The same for a kernel that only the host's compiler can make: it has loops that share what lies in the host's
+/// memory, or calls a library of the host's.
+template <Name name, class Args, size_t minArgsSize, orKernelFn function>
+class HostEntry {
+ public:
+  HostEntry() { add({kName.text, function, minArgsSize}); }
+
+ private:
+  static constexpr auto kName = name;
+};
+
+/// A static object of this type makes a functor of an argument struct the kernel `name`.
+template <Name name, class Args, class Kernel>
+class Register : public HostEntry<name, Args, sizeof(Args), [](const void* args, orKernelContext* context) {
+  Kernel{}(*static_cast<const Args*>(args), *context);
+}> {};
 
 /// A static object of this type makes kernels of a template, one for each of the compute types: "name.float", …
-template <class Args, template <class> class Kernel, class... C>
-class RegisterTypes {
- public:
-  OPENREG_IN_THIS_FILE explicit RegisterTypes(const char* name) {
-    (Register<Args>(fullName(name, kComputeTypeOf<C>), Kernel<C>{}), ...);
-  }
-};
+template <Name name, class Args, template <class> class Kernel, class... C>
+class RegisterTypes : public Register<fullName<name, C>(), Args, Kernel<C>>... {};
 
 } // namespace openreg::kernels

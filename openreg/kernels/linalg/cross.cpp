@@ -10,7 +10,7 @@ template <class C>
 struct CrossComponent {
   C operator()(C a, C b, C c, C d) const { return a * b - c * d; }
 };
-const ElementwiseOf<CrossComponent, Numbers> kCross("cross");
+const ElementwiseOf<"cross", CrossComponent, Numbers> kCross;
 
 } // namespace
 

@@ -8,7 +8,7 @@
 
 #include "kernels/linalg/distance_norms.h"
 #include "kernels/linalg/distance_rows.h"
-#include "kernels/loop/functor.h"
+#include "kernels/loop/block.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
@@ -120,8 +120,8 @@ struct Pdist {
   }
 };
 
-const RegisterTypes<DistanceArgs, Cdist, float, double> kCdist("cdist");
-const RegisterTypes<DistanceArgs, Pdist, float, double> kPdist("pdist");
+const RegisterTypes<"cdist", DistanceArgs, Cdist, float, double> kCdist;
+const RegisterTypes<"pdist", DistanceArgs, Pdist, float, double> kPdist;
 
 } // namespace
 

@@ -64,8 +64,8 @@ struct PdistBackward {
   }
 };
 
-const RegisterTypes<DistanceArgs, CdistBackward, float, double> kCdistBackward("cdist_backward");
-const RegisterTypes<DistanceArgs, PdistBackward, float, double> kPdistBackward("pdist_backward");
+const RegisterTypes<"cdist_backward", DistanceArgs, CdistBackward, float, double> kCdistBackward;
+const RegisterTypes<"pdist_backward", DistanceArgs, PdistBackward, float, double> kPdistBackward;
 
 } // namespace
 

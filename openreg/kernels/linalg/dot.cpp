@@ -54,7 +54,7 @@ struct Dot {
   }
 };
 
-const RegisterTypes<DotArgs, Dot, int64_t, float, double, Complex<float>, Complex<double>> kDot("dot");
+const RegisterTypes<"dot", DotArgs, Dot, int64_t, float, double, Complex<float>, Complex<double>> kDot;
 
 } // namespace
 

@@ -133,7 +133,7 @@ struct Fft {
   }
 };
 
-const Register<FftArgs> kFft("fft", Fft{});
+const Register<"fft", FftArgs, Fft> kFft;
 
 } // namespace
 

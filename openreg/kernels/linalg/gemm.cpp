@@ -248,8 +248,8 @@ struct IntegerGemm {
   }
 };
 
-const RegisterTypes<GemmArgs, FloatingGemm, float, double, Complex<float>, Complex<double>> kFloating("gemm");
-const Register<GemmArgs> kInteger("gemm.int64", IntegerGemm{});
+const RegisterTypes<"gemm", GemmArgs, FloatingGemm, float, double, Complex<float>, Complex<double>> kFloating;
+const Register<"gemm.int64", GemmArgs, IntegerGemm> kInteger;
 
 } // namespace
 

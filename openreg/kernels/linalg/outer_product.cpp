@@ -15,7 +15,7 @@ struct AddOuterProduct {
     return beta == C(0) ? product : beta * matrix + product; // times 0, what is no number would stay none
   }
 };
-const ElementwiseOf<AddOuterProduct, NumbersAndBool> kAddOuterProduct("addr");
+const ElementwiseOf<"addr", AddOuterProduct, NumbersAndBool> kAddOuterProduct;
 
 } // namespace
 

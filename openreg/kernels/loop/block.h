@@ -5,6 +5,9 @@
 
 namespace openreg::kernels {
 
+/// Elements that are converted at a time.
+constexpr int64_t kBlock = 512;
+
 /// Reads `count` elements of type `dtype`, `stride` bytes apart, into an array.
 template <class C>
 void load(DType dtype, const char* from, int64_t stride, int64_t count, C* to);

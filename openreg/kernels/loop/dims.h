@@ -40,6 +40,24 @@ struct Dims {
     return offset;
   }
 
+  /// Calls `use(offsets, run)` for the runs along dimension 0 that elements [begin, end) consist of: bytes from each
+  /// operand's start, and how many elements.
+  template <class Use>
+  void forEachRun(int64_t begin, int64_t end, Use use) const {
+    const int64_t length = count == 0 ? 1 : size[0];
+    for (int64_t at = begin; at < end;) {
+      const int64_t row = at / length;
+      const int64_t first = at - row * length;
+      const int64_t run = end - at < length - first ? end - at : length - first;
+      int64_t offsets[N];
+      for (int k = 0; k < N; ++k) {
+        offsets[k] = rowOffset(k, row) + first * stride[k][0];
+      }
+      use(offsets, run);
+      at += run;
+    }
+  }
+
  private:
   void drop(int at) {
     --count;

@@ -9,9 +9,6 @@
 
 namespace openreg::kernels {
 
-/// Elements that are converted at a time.
-constexpr int64_t kBlock = 512;
-
 /// What a functor's call operator takes and gives.
 template <class Call>
 struct Signature;
@@ -24,11 +21,11 @@ struct Signature<R (F::*)(A...) const> {
 
 /// A functor with its fields as the launch gave them. All fields are of the type that it computes in.
 template <class F>
-F makeFunctor(const StridedArgs& args) {
+F makeFunctor(const void* parameters) {
   static_assert(std::is_trivially_copyable_v<F> && sizeof(F) <= sizeof(StridedArgs::parameters));
   F functor;
   if constexpr (!std::is_empty_v<F>) {
-    std::memcpy(&functor, args.parameters, sizeof(F));
+    std::memcpy(&functor, parameters, sizeof(F));
   }
   return functor;
 }

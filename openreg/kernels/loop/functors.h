@@ -32,30 +32,21 @@ struct Lambda {
 };
 
 /// Elementwise for a list of types.
-template <template <class> class F, class List>
+template <Name name, template <class> class F, class List>
 class ElementwiseOf;
-template <template <class> class F, class... C>
-class ElementwiseOf<F, Types<C...>> : public Elementwise<F, C...> {
- public:
-  OPENREG_IN_THIS_FILE explicit ElementwiseOf(const char* name) : Elementwise<F, C...>(name) {}
-};
+template <Name name, template <class> class F, class... C>
+class ElementwiseOf<name, F, Types<C...>> : public Elementwise<name, F, C...> {};
 
 // LITERALINCLUDE START: LAMBDA KERNELS
 /// A static object of this type makes kernels of a lambda of one element:
 ///
-///     const Unary<[](auto x) { return std::sin(x); }, FloatsAndComplex> kSin("sin");
-template <auto f, class List>
-class Unary : public ElementwiseOf<Lambda<f>::template Unary, List> {
- public:
-  OPENREG_IN_THIS_FILE explicit Unary(const char* name) : ElementwiseOf<Lambda<f>::template Unary, List>(name) {}
-};
+///     const Unary<"sin", [](auto x) { return std::sin(x); }, FloatsAndComplex> kSin;
+template <Name name, auto f, class List>
+class Unary : public ElementwiseOf<name, Lambda<f>::template Unary, List> {};
 
 /// The same of two elements.
-template <auto f, class List>
-class Binary : public ElementwiseOf<Lambda<f>::template Binary, List> {
- public:
-  OPENREG_IN_THIS_FILE explicit Binary(const char* name) : ElementwiseOf<Lambda<f>::template Binary, List>(name) {}
-};
+template <Name name, auto f, class List>
+class Binary : public ElementwiseOf<name, Lambda<f>::template Binary, List> {};
 // LITERALINCLUDE END: LAMBDA KERNELS
 
 } // namespace openreg::kernels

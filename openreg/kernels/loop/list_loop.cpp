@@ -1,10 +1,9 @@
-// Elementwise kernels over lists of tensors: what all of them share. And the kernel "zeros", which only lists need.
+// Elementwise kernels over lists of tensors: what all of them share.
 #include "kernels/loop/list_loop.h"
 
 #include <cstring>
 
 #include "kernels/loop/element.h"
-#include "kernels/loop/functors.h"
 
 namespace openreg::kernels {
 
@@ -39,9 +38,6 @@ void listLoop(void* state, int64_t begin, int64_t end) {
     loop(&args, from, to);
   });
 }
-
-/// `x.zero_()`: what was there does not matter, not even a NaN.
-const Unary<[]([[maybe_unused]] auto x) { return decltype(x)(0); }, NumbersAndBool> kZeros("zeros");
 
 } // namespace
 

@@ -143,8 +143,8 @@ struct MarginLossBackward {
   }
 };
 
-const RegisterTypes<MarginLossArgs, MarginLoss, float, double> kForward("margin_loss");
-const RegisterTypes<MarginLossArgs, MarginLossBackward, float, double> kBackward("margin_loss_backward");
+const RegisterTypes<"margin_loss", MarginLossArgs, MarginLoss, float, double> kForward;
+const RegisterTypes<"margin_loss_backward", MarginLossArgs, MarginLossBackward, float, double> kBackward;
 
 } // namespace
 

@@ -16,8 +16,8 @@ struct SquaredErrorBackward {
   C operator()(C input, C target, C grad) const { return factor * (input - target) * grad; }
 };
 
-const Elementwise<SquaredError, float, double> kSquaredError("mse");
-const Elementwise<SquaredErrorBackward, float, double> kSquaredErrorBackward("mse_backward");
+const Elementwise<"mse", SquaredError, float, double> kSquaredError;
+const Elementwise<"mse_backward", SquaredErrorBackward, float, double> kSquaredErrorBackward;
 
 } // namespace
 

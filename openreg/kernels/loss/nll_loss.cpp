@@ -147,8 +147,8 @@ struct Backward {
   }
 };
 
-const RegisterTypes<NllLossArgs, Forward, float, double> kForward("nll_loss");
-const RegisterTypes<NllLossArgs, Backward, float, double> kBackward("nll_loss_backward");
+const RegisterTypes<"nll_loss", NllLossArgs, Forward, float, double> kForward;
+const RegisterTypes<"nll_loss_backward", NllLossArgs, Backward, float, double> kBackward;
 
 } // namespace
 

@@ -65,13 +65,13 @@ struct BinaryCrossEntropyBackward {
   }
 };
 
-const Elementwise<SmoothL1, float, double> kSmoothL1("smooth_l1");
-const Elementwise<SmoothL1Backward, float, double> kSmoothL1Backward("smooth_l1_backward");
-const Elementwise<Huber, float, double> kHuber("huber");
-const Elementwise<HuberBackward, float, double> kHuberBackward("huber_backward");
-const Elementwise<BinaryCrossEntropy, float, double> kBinaryCrossEntropy("binary_cross_entropy");
-const Elementwise<BinaryCrossEntropyBackward, float, double>
-    kBinaryCrossEntropyBackward("binary_cross_entropy_backward");
+const Elementwise<"smooth_l1", SmoothL1, float, double> kSmoothL1;
+const Elementwise<"smooth_l1_backward", SmoothL1Backward, float, double> kSmoothL1Backward;
+const Elementwise<"huber", Huber, float, double> kHuber;
+const Elementwise<"huber_backward", HuberBackward, float, double> kHuberBackward;
+const Elementwise<"binary_cross_entropy", BinaryCrossEntropy, float, double> kBinaryCrossEntropy;
+const Elementwise<"binary_cross_entropy_backward", BinaryCrossEntropyBackward, float, double>
+    kBinaryCrossEntropyBackward;
 
 } // namespace
 

@@ -186,8 +186,8 @@ struct BatchNormBackward {
   }
 };
 
-const RegisterTypes<BatchNormArgs, BatchNorm, float, double> kForward("batch_norm");
-const RegisterTypes<BatchNormBackwardArgs, BatchNormBackward, float, double> kBackward("batch_norm_backward");
+const RegisterTypes<"batch_norm", BatchNormArgs, BatchNorm, float, double> kForward;
+const RegisterTypes<"batch_norm_backward", BatchNormBackwardArgs, BatchNormBackward, float, double> kBackward;
 
 } // namespace
 

@@ -101,8 +101,8 @@ struct GroupNormBackward {
   }
 };
 
-const RegisterTypes<GroupNormArgs, GroupNorm, float, double> kForward("group_norm");
-const RegisterTypes<GroupNormBackwardArgs, GroupNormBackward, float, double> kBackward("group_norm_backward");
+const RegisterTypes<"group_norm", GroupNormArgs, GroupNorm, float, double> kForward;
+const RegisterTypes<"group_norm_backward", GroupNormBackwardArgs, GroupNormBackward, float, double> kBackward;
 
 } // namespace
 

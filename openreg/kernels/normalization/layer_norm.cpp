@@ -168,8 +168,8 @@ struct LayerNormBackward {
   }
 };
 
-const RegisterTypes<LayerNormArgs, LayerNorm, float, double> kForward("layer_norm");
-const RegisterTypes<LayerNormBackwardArgs, LayerNormBackward, float, double> kBackward("layer_norm_backward");
+const RegisterTypes<"layer_norm", LayerNormArgs, LayerNorm, float, double> kForward;
+const RegisterTypes<"layer_norm_backward", LayerNormBackwardArgs, LayerNormBackward, float, double> kBackward;
 
 } // namespace
 

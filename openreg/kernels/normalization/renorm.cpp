@@ -12,7 +12,7 @@ struct NormFactor {
   C operator()(C norm) const { return norm > limit ? limit / (norm + C(1e-7)) : C(1); }
 };
 
-const Elementwise<NormFactor, float, double> kNormFactor("renorm_scale_factor");
+const Elementwise<"renorm_scale_factor", NormFactor, float, double> kNormFactor;
 
 } // namespace
 

@@ -179,8 +179,8 @@ struct RmsNormBackward {
   }
 };
 
-const RegisterTypes<RmsNormArgs, RmsNorm, float, double> kForward("rms_norm");
-const RegisterTypes<RmsNormBackwardArgs, RmsNormBackward, float, double> kBackward("rms_norm_backward");
+const RegisterTypes<"rms_norm", RmsNormArgs, RmsNorm, float, double> kForward;
+const RegisterTypes<"rms_norm_backward", RmsNormBackwardArgs, RmsNormBackward, float, double> kBackward;
 
 } // namespace
 

@@ -137,9 +137,9 @@ struct WeightNormBackward {
   }
 };
 
-const RegisterTypes<WeightNormArgs, WeightNorm, float, double> kWeightNorm("weight_norm");
-const RegisterTypes<WeightNormBackwardArgs, WeightNormBackward, float, double>
-    kWeightNormBackward("weight_norm_backward");
+const RegisterTypes<"weight_norm", WeightNormArgs, WeightNorm, float, double> kWeightNorm;
+const RegisterTypes<"weight_norm_backward", WeightNormBackwardArgs, WeightNormBackward, float, double>
+    kWeightNormBackward;
 
 } // namespace
 

@@ -3,9 +3,8 @@
 
 #include <type_traits>
 
-#include "kernels/launch/registry.h"
-#include "kernels/loop/element.h"
 #include "kernels/loop/ivdep.h"
+#include "kernels/loop/loop_kernel.h"
 
 namespace openreg::kernels {
 
@@ -22,36 +21,46 @@ T addScaled(T a, T b, T alpha) {
   }
 }
 
-template <class T>
-void addRun(void* state, int64_t begin, int64_t end) {
-  const auto& args = *static_cast<const AddArgs*>(state);
-  auto* out = static_cast<T*>(args.out);
-  const auto* a = static_cast<const T*>(args.a);
-  const auto* b = static_cast<const T*>(args.b);
-  const T alpha = std::is_integral_v<T> ? static_cast<T>(args.alphaInt) : static_cast<T>(args.alpha);
-  OPENREG_IVDEP // `out` may be `a` or `b`, but element by element that is no dependency.
-  for (int64_t i = begin; i < end; ++i) {
-    out[i] = addScaled<T>(a[i], b[i], alpha);
+class Add {
+ public:
+  static const char* refusal(const AddArgs& args) {
+    const bool isKnown =
+        args.type == ElementType::Float32 || args.type == ElementType::Float64 || args.type == ElementType::Int64;
+    return isKnown ? nullptr : "type is not an ElementType";
   }
-}
 
-struct AddKernel {
-  void operator()(const AddArgs& args, orKernelContext& context) const {
-    AddArgs loop = args;
-    const auto run = [&](orLoopBody body) { context.parallelFor(&context, args.count, kGrain, body, &loop); };
-    switch (args.type) {
+  explicit Add(const AddArgs& args) : args_(args) {}
+
+  int64_t count() const { return args_.count; }
+
+  void operator()(int64_t begin, int64_t end) const {
+    switch (args_.type) {
       case ElementType::Float32:
-        return run(&addRun<float>);
+        return run<float>(begin, end);
       case ElementType::Float64:
-        return run(&addRun<double>);
+        return run<double>(begin, end);
       case ElementType::Int64:
-        return run(&addRun<int64_t>);
+        return run<int64_t>(begin, end);
     }
-    context.fail(&context, orErrorInvalidValue, "type is not an ElementType");
   }
+
+ private:
+  template <class T>
+  void run(int64_t begin, int64_t end) const {
+    auto* out = static_cast<T*>(args_.out);
+    const auto* a = static_cast<const T*>(args_.a);
+    const auto* b = static_cast<const T*>(args_.b);
+    const T alpha = std::is_integral_v<T> ? static_cast<T>(args_.alphaInt) : static_cast<T>(args_.alpha);
+    OPENREG_IVDEP // `out` may be `a` or `b`, but element by element that is no dependency.
+    for (int64_t i = begin; i < end; ++i) {
+      out[i] = addScaled<T>(a[i], b[i], alpha);
+    }
+  }
+
+  const AddArgs& args_;
 };
 
-const Register<AddArgs> registration("add", AddKernel{});
+const Loop<"add", AddArgs, Add> registration;
 
 } // namespace
 

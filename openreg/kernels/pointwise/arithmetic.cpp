@@ -21,9 +21,9 @@ struct Divide {
   C operator()(C a, C b) const { return a / b; }
 };
 
-const Elementwise<Add, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kAdd("add");
-const Elementwise<Multiply, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kMultiply("mul");
-const Elementwise<Divide, float, double, Complex<float>, Complex<double>> kDivide("div");
+const Elementwise<"add", Add, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kAdd;
+const Elementwise<"mul", Multiply, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kMultiply;
+const Elementwise<"div", Divide, float, double, Complex<float>, Complex<double>> kDivide;
 
 } // namespace
 

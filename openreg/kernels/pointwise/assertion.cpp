@@ -1,24 +1,31 @@
 // The kernel "assert".
 #include "kernels/pointwise/assertion.h"
 
-#include "kernels/launch/registry.h"
 #include "kernels/loop/block.h"
+#include "kernels/loop/loop_kernel.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-struct Assert {
-  void operator()(const AssertArgs& args, orKernelContext& context) const {
+class Assert {
+ public:
+  static const char* refusal(const AssertArgs& /*args*/) { return nullptr; }
+  explicit Assert(const AssertArgs& args) : args_(args) {}
+  int64_t count() const { return 1; }
+  void operator()(int64_t /*begin*/, int64_t /*end*/, orKernelContext& context) const {
     bool holds = false;
-    load(args.dtype, static_cast<const char*>(args.value), 0, 1, &holds);
+    load(args_.dtype, static_cast<const char*>(args_.value), 0, 1, &holds);
     if (!holds) {
-      context.fail(&context, orErrorAssert, args.text);
+      context.fail(&context, orErrorAssert, args_.text);
     }
   }
+
+ private:
+  const AssertArgs& args_;
 };
 
-const Register<AssertArgs> kAssert("assert", Assert{});
+const Loop<"assert", AssertArgs, Assert> kAssert;
 
 } // namespace
 

@@ -42,18 +42,24 @@ C logAddExp2(C a, C b) {
   return a == b && std::isinf(a) ? a : larger + std::log1p(std::exp2(-std::fabs(a - b))) * kLog2E;
 }
 
-const Binary<[](auto a, auto b) { return std::atan2(a, b); }, Floats> kAtan2("atan2");
-const Binary<[](auto a, auto b) { return std::hypot(a, b); }, Floats> kHypot("hypot");
-const Binary<[](auto a, auto b) { return std::copysign(a, b); }, Floats> kCopysign("copysign");
-const Binary<[](auto a, auto b) { return math::logAddExp(a, b); }, FloatsAndComplex> kLogAddExp("logaddexp");
-const Binary<[](auto a, auto b) { return logAddExp2(a, b); }, Floats> kLogAddExp2("logaddexp2");
-const Binary<[](auto x, auto y) { return timesLog(x, y, [](auto v) { return std::log(v); }); }, Floats> kXLogY("xlogy");
-const Binary<[](auto x, auto y) { return timesLog(x, y, [](auto v) { return std::log1p(v); }); }, Floats>
-    kXLog1pY("special_xlog1py");
-const Binary<[]<class C>(C x, C values) { return x == C(0) ? values : static_cast<C>(x > C(0)); }, RealNumbersAndBool>
-    kHeaviside("heaviside");
-const Binary<[](auto a, auto b) { return greatestCommonDivisor(a, b); }, Types<int64_t>> kGcd("gcd");
-const Binary<[](auto a, auto b) { return leastCommonMultiple(a, b); }, Types<int64_t>> kLcm("lcm");
+const Binary<"atan2", [](auto a, auto b) { return std::atan2(a, b); }, Floats> kAtan2;
+const Binary<"hypot", [](auto a, auto b) { return std::hypot(a, b); }, Floats> kHypot;
+const Binary<"copysign", [](auto a, auto b) { return std::copysign(a, b); }, Floats> kCopysign;
+const Binary<"logaddexp", [](auto a, auto b) { return math::logAddExp(a, b); }, FloatsAndComplex> kLogAddExp;
+const Binary<"logaddexp2", [](auto a, auto b) { return logAddExp2(a, b); }, Floats> kLogAddExp2;
+const Binary<"xlogy", [](auto x, auto y) { return timesLog(x, y, [](auto v) { return std::log(v); }); }, Floats> kXLogY;
+const Binary<
+    "special_xlog1py",
+    [](auto x, auto y) { return timesLog(x, y, [](auto v) { return std::log1p(v); }); },
+    Floats>
+    kXLog1pY;
+const Binary<
+    "heaviside",
+    []<class C>(C x, C values) { return x == C(0) ? values : static_cast<C>(x > C(0)); },
+    RealNumbersAndBool>
+    kHeaviside;
+const Binary<"gcd", [](auto a, auto b) { return greatestCommonDivisor(a, b); }, Types<int64_t>> kGcd;
+const Binary<"lcm", [](auto a, auto b) { return leastCommonMultiple(a, b); }, Types<int64_t>> kLcm;
 
 } // namespace
 

@@ -17,16 +17,16 @@ constexpr auto kRight = []<class C>(C a, C b) {
   }
 };
 
-const Binary<[](auto a, auto b) { return a & b; }, Integers> kAnd("bitwise_and");
-const Binary<[](auto a, auto b) { return a | b; }, Integers> kOr("bitwise_or");
-const Binary<[](auto a, auto b) { return a ^ b; }, Integers> kXor("bitwise_xor");
-const Unary<[](auto x) { return ~x; }, Integers> kNot("bitwise_not");
-const Binary<[](bool a, bool b) { return a && b; }, Types<bool>> kBoolAnd("bitwise_and");
-const Binary<[](bool a, bool b) { return a || b; }, Types<bool>> kBoolOr("bitwise_or");
-const Binary<[](bool a, bool b) { return a != b; }, Types<bool>> kBoolXor("bitwise_xor");
-const Unary<[](bool x) { return !x; }, Types<bool>> kBoolNot("bitwise_not");
-const Binary<kLeft, Integers> kShiftLeft("bitwise_left_shift");
-const Binary<kRight, Integers> kShiftRight("bitwise_right_shift");
+const Binary<"bitwise_and", [](auto a, auto b) { return a & b; }, Integers> kAnd;
+const Binary<"bitwise_or", [](auto a, auto b) { return a | b; }, Integers> kOr;
+const Binary<"bitwise_xor", [](auto a, auto b) { return a ^ b; }, Integers> kXor;
+const Unary<"bitwise_not", [](auto x) { return ~x; }, Integers> kNot;
+const Binary<"bitwise_and", [](bool a, bool b) { return a && b; }, Types<bool>> kBoolAnd;
+const Binary<"bitwise_or", [](bool a, bool b) { return a || b; }, Types<bool>> kBoolOr;
+const Binary<"bitwise_xor", [](bool a, bool b) { return a != b; }, Types<bool>> kBoolXor;
+const Unary<"bitwise_not", [](bool x) { return !x; }, Types<bool>> kBoolNot;
+const Binary<"bitwise_left_shift", kLeft, Integers> kShiftLeft;
+const Binary<"bitwise_right_shift", kRight, Integers> kShiftRight;
 
 } // namespace
 

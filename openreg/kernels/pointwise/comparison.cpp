@@ -5,11 +5,11 @@ namespace openreg::kernels {
 
 namespace {
 
-const Binary<[](auto a, auto b) { return a != b; }, NumbersAndBool> kNotEqual("ne");
-const Binary<[](auto a, auto b) { return a < b; }, RealNumbersAndBool> kLess("lt");
-const Binary<[](auto a, auto b) { return a <= b; }, RealNumbersAndBool> kLessOrEqual("le");
-const Binary<[](auto a, auto b) { return b < a; }, RealNumbersAndBool> kGreater("gt");
-const Binary<[](auto a, auto b) { return b <= a; }, RealNumbersAndBool> kGreaterOrEqual("ge");
+const Binary<"ne", [](auto a, auto b) { return a != b; }, NumbersAndBool> kNotEqual;
+const Binary<"lt", [](auto a, auto b) { return a < b; }, RealNumbersAndBool> kLess;
+const Binary<"le", [](auto a, auto b) { return a <= b; }, RealNumbersAndBool> kLessOrEqual;
+const Binary<"gt", [](auto a, auto b) { return b < a; }, RealNumbersAndBool> kGreater;
+const Binary<"ge", [](auto a, auto b) { return b <= a; }, RealNumbersAndBool> kGreaterOrEqual;
 
 } // namespace
 

@@ -17,8 +17,8 @@ struct Polar {
   Complex<C> operator()(C length, C angle) const { return {length * std::cos(angle), length * std::sin(angle)}; }
 };
 
-const Elementwise<Cartesian, float, double> kCartesian("complex");
-const Elementwise<Polar, float, double> kPolar("polar");
+const Elementwise<"complex", Cartesian, float, double> kCartesian;
+const Elementwise<"polar", Polar, float, double> kPolar;
 
 } // namespace
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/loop/functors.h"
+#include "kernels/pointwise/checked_kernel.h"
 
 namespace openreg::kernels {
 
@@ -77,50 +78,6 @@ C truncDivide(C a, C b) {
   }
 }
 
-// LITERALINCLUDE START: CHECKED KERNEL
-/// A kernel of integers that fails if a divisor is 0. The processor would end the process.
-template <class F>
-struct CheckedKernel {
-  static void run(const void* bytes, orKernelContext* context) {
-    const auto& args = *static_cast<const StridedArgs*>(bytes);
-    Search search{args, false};
-    if (args.operands == 3 && args.dims >= 0 && args.dims <= kMaxOperandDims) {
-      context->parallelFor(context, args.elements(), kGrain, &findZero, &search);
-    }
-    if (search.found) {
-      return context->fail(context, orErrorAssert, "ZeroDivisionError: an integer was divided by 0");
-    }
-    ElementwiseKernel<F>::run(bytes, context);
-  }
-
- private:
-  using C = Signature<decltype(&F::operator())>::Result;
-  struct Search {
-    const StridedArgs& args;
-    bool found;
-  };
-
-  static void findZero(void* state, int64_t begin, int64_t end) {
-    auto& search = *static_cast<Search*>(state);
-    const Piece piece{search.args, 2, begin, end};
-    Lane<C> divisors(piece);
-    bool found = false;
-    for (int64_t at = begin; at < end;) {
-      const int64_t count = piece.room(at, kBlock);
-      const C* divisor = divisors.read(count);
-      for (int64_t i = 0; i < count; ++i) {
-        found |= divisor[i] == 0;
-      }
-      at += count;
-    }
-    if (found) {
-      __atomic_store_n(&search.found, true, __ATOMIC_RELAXED); // by several threads
-    }
-  }
-};
-
-// LITERALINCLUDE END: CHECKED KERNEL
-
 /// A lambda of two elements, and of what tells their rest, as functors.
 template <auto f>
 struct WithRest {
@@ -137,31 +94,20 @@ struct WithRest {
 };
 
 /// Functors as kernels for all real numbers, checked where they are integers.
-template <template <class> class F>
-class Division {
- public:
-  OPENREG_IN_THIS_FILE explicit Division(const char* name) : floats_(name) {
-    checked<int64_t>(name);
-    checked<uint64_t>(name);
-  }
-
- private:
-  template <class C>
-  static void checked(const char* name) {
-    add({fullName(name, kComputeTypeOf<C>), &CheckedKernel<F<C>>::run, offsetof(StridedArgs, packed)});
-  }
-  ElementwiseOf<F, Floats> floats_;
-};
+template <Name name, template <class> class F>
+class Division : public ElementwiseOf<name, F, Floats>,
+                 public StridedEntry<fullName<name, int64_t>(), &CheckedKernel<F<int64_t>>::run>,
+                 public StridedEntry<fullName<name, uint64_t>(), &CheckedKernel<F<uint64_t>>::run> {};
 
 using FloorDivide = WithRest<[](auto a, auto b, auto rest) { return floorDivide(a, b, rest(a, b)); }>;
 using TruncDivide = Lambda<[](auto a, auto b) { return truncDivide(a, b); }>;
 using Remainder = WithRest<[](auto a, auto b, auto rest) { return remainder(rest(a, b), b); }>;
 using Fmod = WithRest<[](auto a, auto b, auto rest) { return rest(a, b); }>;
 
-const Division<FloorDivide::Binary> kFloorDivide("div_floor");
-const Division<TruncDivide::Binary> kTruncDivide("div_trunc");
-const Division<Remainder::Binary> kRemainder("remainder");
-const Division<Fmod::Binary> kFmod("fmod");
+const Division<"div_floor", FloorDivide::Binary> kFloorDivide;
+const Division<"div_trunc", TruncDivide::Binary> kTruncDivide;
+const Division<"remainder", Remainder::Binary> kRemainder;
+const Division<"fmod", Fmod::Binary> kFmod;
 
 } // namespace
 

@@ -10,7 +10,7 @@ struct Equal {
   bool operator()(C a, C b) const { return a == b; }
 };
 
-const Elementwise<Equal, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kEqual("eq");
+const Elementwise<"eq", Equal, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kEqual;
 
 } // namespace
 

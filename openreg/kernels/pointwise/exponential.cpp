@@ -9,17 +9,17 @@ namespace openreg::kernels {
 
 namespace {
 
-const Unary<[](auto x) { return std::exp(x); }, FloatsAndComplex> kExp("exp");
-const Unary<[](auto x) { return math::exp2(x); }, FloatsAndComplex> kExp2("exp2");
-const Unary<[](auto x) { return math::expm1(x); }, FloatsAndComplex> kExpm1("expm1");
-const Unary<[](auto x) { return std::log(x); }, FloatsAndComplex> kLog("log");
-const Unary<[](auto x) { return math::log2(x); }, FloatsAndComplex> kLog2("log2");
-const Unary<[](auto x) { return std::log10(x); }, FloatsAndComplex> kLog10("log10");
-const Unary<[](auto x) { return math::log1p(x); }, FloatsAndComplex> kLog1p("log1p");
-const Unary<[](auto x) { return std::sqrt(x); }, FloatsAndComplex> kSqrt("sqrt");
-const Unary<[](auto x) { return decltype(x)(1) / std::sqrt(x); }, FloatsAndComplex> kRsqrt("rsqrt");
-const Unary<[](auto x) { return decltype(x)(1) / x; }, FloatsAndComplex> kReciprocal("reciprocal");
-const Unary<[](auto x) { return math::sigmoid(x); }, FloatsAndComplex> kSigmoid("sigmoid");
+const Unary<"exp", [](auto x) { return std::exp(x); }, FloatsAndComplex> kExp;
+const Unary<"exp2", [](auto x) { return math::exp2(x); }, FloatsAndComplex> kExp2;
+const Unary<"expm1", [](auto x) { return math::expm1(x); }, FloatsAndComplex> kExpm1;
+const Unary<"log", [](auto x) { return std::log(x); }, FloatsAndComplex> kLog;
+const Unary<"log2", [](auto x) { return math::log2(x); }, FloatsAndComplex> kLog2;
+const Unary<"log10", [](auto x) { return std::log10(x); }, FloatsAndComplex> kLog10;
+const Unary<"log1p", [](auto x) { return math::log1p(x); }, FloatsAndComplex> kLog1p;
+const Unary<"sqrt", [](auto x) { return std::sqrt(x); }, FloatsAndComplex> kSqrt;
+const Unary<"rsqrt", [](auto x) { return decltype(x)(1) / std::sqrt(x); }, FloatsAndComplex> kRsqrt;
+const Unary<"reciprocal", [](auto x) { return decltype(x)(1) / x; }, FloatsAndComplex> kReciprocal;
+const Unary<"sigmoid", [](auto x) { return math::sigmoid(x); }, FloatsAndComplex> kSigmoid;
 
 } // namespace
 

@@ -22,28 +22,28 @@ template <class C>
 struct LerpTensor {
   C operator()(C start, C end, C weight) const { return lerp(start, end, weight); }
 };
-const ElementwiseOf<LerpTensor, FloatsAndComplex> kLerpTensor("lerp_tensor");
+const ElementwiseOf<"lerp_tensor", LerpTensor, FloatsAndComplex> kLerpTensor;
 
 template <class C>
 struct LerpScalar {
   C weight;
   C operator()(C start, C end) const { return lerp(start, end, weight); }
 };
-const ElementwiseOf<LerpScalar, FloatsAndComplex> kLerpScalar("lerp_scalar");
+const ElementwiseOf<"lerp_scalar", LerpScalar, FloatsAndComplex> kLerpScalar;
 
 template <class C>
 struct AddProduct {
   C value;
   C operator()(C a, C b, C c) const { return a + value * b * c; }
 };
-const ElementwiseOf<AddProduct, Numbers> kAddProduct("addcmul");
+const ElementwiseOf<"addcmul", AddProduct, Numbers> kAddProduct;
 
 template <class C>
 struct AddQuotient {
   C value;
   C operator()(C a, C b, C c) const { return a + value * b / c; }
 };
-const ElementwiseOf<AddQuotient, FloatsAndComplex> kAddQuotient("addcdiv");
+const ElementwiseOf<"addcdiv", AddQuotient, FloatsAndComplex> kAddQuotient;
 
 } // namespace
 

@@ -5,10 +5,10 @@ namespace openreg::kernels {
 
 namespace {
 
-const Binary<[](auto a, auto b) { return a && b; }, Types<bool>> kAnd("logical_and");
-const Binary<[](auto a, auto b) { return a || b; }, Types<bool>> kOr("logical_or");
-const Binary<[](auto a, auto b) { return a != b; }, Types<bool>> kXor("logical_xor");
-const Unary<[](auto x) { return !x; }, Types<bool>> kNot("logical_not");
+const Binary<"logical_and", [](auto a, auto b) { return a && b; }, Types<bool>> kAnd;
+const Binary<"logical_or", [](auto a, auto b) { return a || b; }, Types<bool>> kOr;
+const Binary<"logical_xor", [](auto a, auto b) { return a != b; }, Types<bool>> kXor;
+const Unary<"logical_not", [](auto x) { return !x; }, Types<bool>> kNot;
 
 } // namespace
 

@@ -9,18 +9,18 @@ namespace {
 constexpr auto kMax = [](auto a, auto b) { return a != a || a > b ? a : b; };
 constexpr auto kMin = [](auto a, auto b) { return a != a || a < b ? a : b; };
 
-const Binary<kMax, RealNumbersAndBool> kMaximum("maximum");
-const Binary<kMin, RealNumbersAndBool> kMinimum("minimum");
+const Binary<"maximum", kMax, RealNumbersAndBool> kMaximum;
+const Binary<"minimum", kMin, RealNumbersAndBool> kMinimum;
 // Of two equal numbers, which zeros of either sign are, these two take the first, as on the CPU.
-const Binary<[](auto a, auto b) { return b != b || b <= a ? a : b; }, RealNumbersAndBool> kFmax("fmax");
-const Binary<[](auto a, auto b) { return b != b || a <= b ? a : b; }, RealNumbersAndBool> kFmin("fmin");
+const Binary<"fmax", [](auto a, auto b) { return b != b || b <= a ? a : b; }, RealNumbersAndBool> kFmax;
+const Binary<"fmin", [](auto a, auto b) { return b != b || a <= b ? a : b; }, RealNumbersAndBool> kFmin;
 
 /// Limits of each element's own.
 template <class C>
 struct ClampTensor {
   C operator()(C x, C low, C high) const { return x != x ? x : kMin(kMax(x, low), high); }
 };
-const ElementwiseOf<ClampTensor, RealNumbers> kClampTensor("clamp_tensor");
+const ElementwiseOf<"clamp_tensor", ClampTensor, RealNumbers> kClampTensor;
 
 template <class C>
 struct Clamp {
@@ -30,14 +30,14 @@ struct Clamp {
     return high < raised ? high : raised;
   }
 };
-const ElementwiseOf<Clamp, RealNumbers> kClamp("clamp");
+const ElementwiseOf<"clamp", Clamp, RealNumbers> kClamp;
 
 template <class C>
 struct ClampMax {
   C high;
   C operator()(C x) const { return high < x ? high : x; }
 };
-const ElementwiseOf<ClampMax, RealNumbers> kClampMax("clamp_max");
+const ElementwiseOf<"clamp_max", ClampMax, RealNumbers> kClampMax;
 
 } // namespace
 

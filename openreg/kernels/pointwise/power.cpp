@@ -23,16 +23,16 @@ C power(C base, C exponent) {
   }
 }
 
-const Binary<[](auto a, auto b) { return power(a, b); }, Numbers> kPower("pow");
-const Unary<[](auto x) { return x * x; }, Numbers> kSquare("square");
-const Unary<[](auto x) { return x * x * x; }, Numbers> kCube("cube");
+const Binary<"pow", [](auto a, auto b) { return power(a, b); }, Numbers> kPower;
+const Unary<"square", [](auto x) { return x * x; }, Numbers> kSquare;
+const Unary<"cube", [](auto x) { return x * x * x; }, Numbers> kCube;
 
 template <class C>
 struct PowerOf {
   C exponent;
   C operator()(C base) const { return power(base, exponent); }
 };
-const ElementwiseOf<PowerOf, Numbers> kPowerOf("pow_scalar");
+const ElementwiseOf<"pow_scalar", PowerOf, Numbers> kPowerOf;
 
 } // namespace
 

@@ -7,11 +7,11 @@ namespace openreg::kernels {
 
 namespace {
 
-const Unary<[](auto x) { return std::ceil(x); }, Floats> kCeil("ceil");
-const Unary<[](auto x) { return std::floor(x); }, Floats> kFloor("floor");
-const Unary<[](auto x) { return std::trunc(x); }, Floats> kTrunc("trunc");
-const Unary<[](auto x) { return std::nearbyint(x); }, Floats> kRound("round"); // ties to even
-const Unary<[](auto x) { return x - std::trunc(x); }, Floats> kFrac("frac");
+const Unary<"ceil", [](auto x) { return std::ceil(x); }, Floats> kCeil;
+const Unary<"floor", [](auto x) { return std::floor(x); }, Floats> kFloor;
+const Unary<"trunc", [](auto x) { return std::trunc(x); }, Floats> kTrunc;
+const Unary<"round", [](auto x) { return std::nearbyint(x); }, Floats> kRound; // ties to even
+const Unary<"frac", [](auto x) { return x - std::trunc(x); }, Floats> kFrac;
 
 template <class C>
 struct RoundDecimals {
@@ -21,7 +21,7 @@ struct RoundDecimals {
     return left != C(0) ? std::nearbyint(x / powerOfTen) * powerOfTen : std::nearbyint(x * powerOfTen) / powerOfTen;
   }
 };
-const ElementwiseOf<RoundDecimals, Floats> kRoundDecimals("round_decimals");
+const ElementwiseOf<"round_decimals", RoundDecimals, Floats> kRoundDecimals;
 
 } // namespace
 

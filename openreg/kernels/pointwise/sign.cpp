@@ -41,15 +41,15 @@ auto angle(C x) {
 template <class C>
 constexpr C kInfinity = std::numeric_limits<C>::infinity();
 
-const Unary<[](auto x) { return absolute(x); }, Numbers> kAbs("abs");
-const Unary<[](auto x) { return sign(x); }, RealNumbersAndBool> kSign("sign");
-const Unary<[](auto x) { return sign(x); }, Types<Complex<float>, Complex<double>>> kSgn("sgn");
-const Unary<[](auto x) { return std::signbit(x); }, Floats> kSignbit("signbit");
-const Unary<[](auto x) { return x < decltype(x)(0); }, Integers> kIntegerSignbit("signbit");
-const Unary<[](auto x) { return angle(x); }, FloatsAndComplex> kAngle("angle");
-const Unary<[](auto x) { return math::conjugate(x); }, NumbersAndBool> kConjugate("conj_physical");
-const Unary<[](auto x) { return x == kInfinity<decltype(x)>; }, Floats> kIsPositiveInfinity("isposinf");
-const Unary<[](auto x) { return x == -kInfinity<decltype(x)>; }, Floats> kIsNegativeInfinity("isneginf");
+const Unary<"abs", [](auto x) { return absolute(x); }, Numbers> kAbs;
+const Unary<"sign", [](auto x) { return sign(x); }, RealNumbersAndBool> kSign;
+const Unary<"sgn", [](auto x) { return sign(x); }, Types<Complex<float>, Complex<double>>> kSgn;
+const Unary<"signbit", [](auto x) { return std::signbit(x); }, Floats> kSignbit;
+const Unary<"signbit", [](auto x) { return x < decltype(x)(0); }, Integers> kIntegerSignbit;
+const Unary<"angle", [](auto x) { return angle(x); }, FloatsAndComplex> kAngle;
+const Unary<"conj_physical", [](auto x) { return math::conjugate(x); }, NumbersAndBool> kConjugate;
+const Unary<"isposinf", [](auto x) { return x == kInfinity<decltype(x)>; }, Floats> kIsPositiveInfinity;
+const Unary<"isneginf", [](auto x) { return x == -kInfinity<decltype(x)>; }, Floats> kIsNegativeInfinity;
 
 /// A number, or what shall stand for it.
 template <class C>
@@ -65,7 +65,7 @@ struct NanToNum {
     }
   }
 };
-const ElementwiseOf<NanToNum, FloatsAndComplex> kNanToNum("nan_to_num");
+const ElementwiseOf<"nan_to_num", NanToNum, FloatsAndComplex> kNanToNum;
 
 } // namespace
 

@@ -37,16 +37,16 @@ struct ByType {
     }
   };
 };
-template <float (*ofFloat)(float), double (*ofDouble)(double)>
-using Special = ElementwiseOf<ByType<ofFloat, ofDouble>::template Functor, Floats>;
+template <Name name, float (*ofFloat)(float), double (*ofDouble)(double)>
+using Special = ElementwiseOf<name, ByType<ofFloat, ofDouble>::template Functor, Floats>;
 
 template <double (*f)(double)>
 OPENREG_INLINE inline float inDouble(float x) {
   return static_cast<float>(f(x));
 }
 /// Both in double.
-template <double (*f)(double)>
-using InDouble = Special<inDouble<f>, f>;
+template <Name name, double (*f)(double)>
+using InDouble = Special<name, inDouble<f>, f>;
 
 template <class C>
 struct LogGamma {
@@ -74,21 +74,21 @@ double i1(double x) {
   return std::fabs(x) == math::kInfinity ? x : math::scaledBesselI(1, x) * std::exp(std::fabs(x));
 }
 
-const Unary<[](auto x) { return std::erf(x); }, Floats> kErf("erf");
-const Unary<[](auto x) { return std::erfc(x); }, Floats> kErfc("erfc");
-const Unary<[](auto x) { return sinc(x); }, FloatsAndComplex> kSinc("sinc");
-const Unary<[](auto x) { return entropy(x); }, Floats> kEntropy("special_entr");
-const InDouble<math::digamma> kDigamma("digamma");
-const InDouble<math::trigamma> kTrigamma("trigamma");
-const InDouble<math::normalQuantile> kNormalQuantile("special_ndtri");
-const InDouble<math::logNormalShare> kLogNormalShare("special_log_ndtr");
-const InDouble<math::scaledErfc> kScaledErfc("special_erfcx");
-const Special<math::inverseErfOfFloat, math::inverseErf> kInverseErf("erfinv");
-const ElementwiseOf<LogGamma, Floats> kLogGamma("lgamma");
-const Special<math::besselI0OfFloat, i0> kI0("i0");
-const Special<math::scaledBesselI0OfFloat, scaledI0> kScaledI0("special_i0e");
-const Special<math::besselI1OfFloat, i1> kI1("special_i1");
-const Special<math::scaledBesselI1OfFloat, scaledI1> kScaledI1("special_i1e");
+const Unary<"erf", [](auto x) { return std::erf(x); }, Floats> kErf;
+const Unary<"erfc", [](auto x) { return std::erfc(x); }, Floats> kErfc;
+const Unary<"sinc", [](auto x) { return sinc(x); }, FloatsAndComplex> kSinc;
+const Unary<"special_entr", [](auto x) { return entropy(x); }, Floats> kEntropy;
+const InDouble<"digamma", math::digamma> kDigamma;
+const InDouble<"trigamma", math::trigamma> kTrigamma;
+const InDouble<"special_ndtri", math::normalQuantile> kNormalQuantile;
+const InDouble<"special_log_ndtr", math::logNormalShare> kLogNormalShare;
+const InDouble<"special_erfcx", math::scaledErfc> kScaledErfc;
+const Special<"erfinv", math::inverseErfOfFloat, math::inverseErf> kInverseErf;
+const ElementwiseOf<"lgamma", LogGamma, Floats> kLogGamma;
+const Special<"i0", math::besselI0OfFloat, i0> kI0;
+const Special<"special_i0e", math::scaledBesselI0OfFloat, scaledI0> kScaledI0;
+const Special<"special_i1", math::besselI1OfFloat, i1> kI1;
+const Special<"special_i1e", math::scaledBesselI1OfFloat, scaledI1> kScaledI1;
 
 template <class C>
 struct Polygamma {
@@ -97,12 +97,13 @@ struct Polygamma {
     return static_cast<C>(math::polygamma(static_cast<double>(order), static_cast<double>(x)));
   }
 };
-const ElementwiseOf<Polygamma, Floats> kPolygamma("polygamma");
+const ElementwiseOf<"polygamma", Polygamma, Floats> kPolygamma;
 
 const Binary<
+    "special_zeta",
     [](auto s, auto x) { return decltype(x)(math::zeta(static_cast<double>(s), static_cast<double>(x))); },
     Floats>
-    kZeta("special_zeta");
+    kZeta;
 
 } // namespace
 

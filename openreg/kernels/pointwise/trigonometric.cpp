@@ -8,18 +8,18 @@ namespace openreg::kernels {
 
 namespace {
 
-const Unary<[](auto x) { return std::sin(x); }, FloatsAndComplex> kSin("sin");
-const Unary<[](auto x) { return std::cos(x); }, FloatsAndComplex> kCos("cos");
-const Unary<[](auto x) { return std::tan(x); }, FloatsAndComplex> kTan("tan");
-const Unary<[](auto x) { return std::asin(x); }, FloatsAndComplex> kAsin("asin");
-const Unary<[](auto x) { return std::acos(x); }, FloatsAndComplex> kAcos("acos");
-const Unary<[](auto x) { return std::atan(x); }, FloatsAndComplex> kAtan("atan");
-const Unary<[](auto x) { return std::sinh(x); }, FloatsAndComplex> kSinh("sinh");
-const Unary<[](auto x) { return std::cosh(x); }, FloatsAndComplex> kCosh("cosh");
-const Unary<[](auto x) { return std::tanh(x); }, FloatsAndComplex> kTanh("tanh");
-const Unary<[](auto x) { return std::asinh(x); }, FloatsAndComplex> kAsinh("asinh");
-const Unary<[](auto x) { return std::acosh(x); }, FloatsAndComplex> kAcosh("acosh");
-const Unary<[](auto x) { return std::atanh(x); }, FloatsAndComplex> kAtanh("atanh");
+const Unary<"sin", [](auto x) { return std::sin(x); }, FloatsAndComplex> kSin;
+const Unary<"cos", [](auto x) { return std::cos(x); }, FloatsAndComplex> kCos;
+const Unary<"tan", [](auto x) { return std::tan(x); }, FloatsAndComplex> kTan;
+const Unary<"asin", [](auto x) { return std::asin(x); }, FloatsAndComplex> kAsin;
+const Unary<"acos", [](auto x) { return std::acos(x); }, FloatsAndComplex> kAcos;
+const Unary<"atan", [](auto x) { return std::atan(x); }, FloatsAndComplex> kAtan;
+const Unary<"sinh", [](auto x) { return std::sinh(x); }, FloatsAndComplex> kSinh;
+const Unary<"cosh", [](auto x) { return std::cosh(x); }, FloatsAndComplex> kCosh;
+const Unary<"tanh", [](auto x) { return std::tanh(x); }, FloatsAndComplex> kTanh;
+const Unary<"asinh", [](auto x) { return std::asinh(x); }, FloatsAndComplex> kAsinh;
+const Unary<"acosh", [](auto x) { return std::acosh(x); }, FloatsAndComplex> kAcosh;
+const Unary<"atanh", [](auto x) { return std::atanh(x); }, FloatsAndComplex> kAtanh;
 
 } // namespace
 

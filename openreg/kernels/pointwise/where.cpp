@@ -9,7 +9,7 @@ template <class C>
 struct Where {
   C operator()(bool condition, C a, C b) const { return condition ? a : b; }
 };
-const ElementwiseOf<Where, NumbersAndBool> kWhere("where");
+const ElementwiseOf<"where", Where, NumbersAndBool> kWhere;
 
 } // namespace
 

@@ -1,6 +1,4 @@
 // The kernels "bernoulli" (one probability), "bernoulli_tensor" (one for each element) and "dropout".
-#include <atomic>
-
 #include "kernels/random/draw.h"
 
 namespace openreg::kernels {
@@ -30,87 +28,63 @@ struct Bernoulli : BernoulliParameters {
   }
 };
 
-const Draw<Bernoulli> bernoulli("bernoulli");
+const Draw<"bernoulli", Bernoulli> bernoulli;
 
-/// The arguments of a launch, and what goes wrong in one of the threads.
-struct Shared {
-  const StridedArgs& args;
-  std::atomic<bool> failed{false};
+class BernoulliTensor : public BlockLoop<uint32_t, 2> {
+ public:
+  using BlockLoop::BlockLoop;
+
+  void operator()(int64_t begin, int64_t end, orKernelContext& context) const {
+    const auto parameters = parametersOf<BernoulliTensorParameters>(args_);
+    Cursor outCursor = cursor(0, begin);
+    Cursor inCursor = cursor(1, begin);
+    double p[kRun<uint32_t>];
+    float values[kRun<uint32_t>];
+    bool good = true;
+    eachRun<uint32_t>(parameters.numbers, args_.elements(), begin, end, [&](int64_t count, const uint32_t* bits) {
+      readNext(args_.operand(1), inCursor, count, p);
+      for (int64_t i = 0; i < count; ++i) {
+        const bool isProbability = p[i] >= 0 && p[i] <= 1; // NaN is none
+        good = good && isProbability;
+        values[i] = Coin(isProbability ? p[i] : 0)(bits[i]) ? 1 : 0;
+      }
+      writeNext(args_.operand(0), outCursor, count, values);
+    });
+    if (!good) {
+      context.fail(&context, orErrorAssert, "argument 'p' has an element that is not in [0, 1]");
+    }
+  }
 };
 
-void bernoulliTensorLoop(void* state, int64_t begin, int64_t end) {
-  auto& shared = *static_cast<Shared*>(state);
-  const StridedArgs& args = shared.args;
-  const auto parameters = parametersOf<BernoulliTensorParameters>(args);
-  Cursor outCursor(args, 0, begin * kPerBlock<uint32_t>);
-  Cursor inCursor(args, 1, begin * kPerBlock<uint32_t>);
-  double p[kRun<uint32_t>];
-  float values[kRun<uint32_t>];
-  eachRun<uint32_t>(parameters.numbers, args.elements(), begin, end, [&](int64_t count, const uint32_t* bits) {
-    readNext(args.operand(1), inCursor, count, p);
-    bool good = true;
-    for (int64_t i = 0; i < count; ++i) {
-      const bool isProbability = p[i] >= 0 && p[i] <= 1; // NaN is none
-      good = good && isProbability;
-      values[i] = Coin(isProbability ? p[i] : 0)(bits[i]) ? 1 : 0;
-    }
-    if (!good) {
-      shared.failed.store(true, std::memory_order_relaxed);
-    }
-    writeNext(args.operand(0), outCursor, count, values);
-  });
-}
-
-void bernoulliTensorRun(const void* bytes, orKernelContext* context) {
-  Shared shared{*static_cast<const StridedArgs*>(bytes)};
-  if (!checkOperands(shared.args, 2, context)) {
-    return;
-  }
-  forBlocks<uint32_t>(shared.args, context, &bernoulliTensorLoop, &shared);
-  if (shared.failed.load(std::memory_order_relaxed)) {
-    context->fail(context, orErrorAssert, "argument 'p' has an element that is not in [0, 1]");
-  }
-}
-
 template <class C>
-struct Dropout {
-  static void run(const void* bytes, orKernelContext* context) {
-    const auto& args = *static_cast<const StridedArgs*>(bytes);
-    if (checkOperands(args, 3, context)) {
-      forBlocks<uint32_t>(args, context, &loop, bytes);
-    }
-  }
+class Dropout : public BlockLoop<uint32_t, 3> {
+ public:
+  using BlockLoop::BlockLoop;
 
-  static void loop(void* state, int64_t begin, int64_t end) {
-    const auto& args = *static_cast<const StridedArgs*>(state);
-    const auto parameters = parametersOf<DropoutParameters>(args);
+  void operator()(int64_t begin, int64_t end) const {
+    const auto parameters = parametersOf<DropoutParameters>(args_);
     const Coin coin(parameters.keep);
     const auto scale = static_cast<C>(parameters.scale);
-    constexpr int kEach = kPerBlock<uint32_t>;
-    Cursor outCursor(args, 0, begin * kEach);
-    Cursor maskCursor(args, 1, begin * kEach);
-    Cursor inCursor(args, 2, begin * kEach);
+    Cursor outCursor = cursor(0, begin);
+    Cursor maskCursor = cursor(1, begin);
+    Cursor inCursor = cursor(2, begin);
     C values[kRun<uint32_t>];
     bool mask[kRun<uint32_t>];
-    eachRun<uint32_t>(parameters.numbers, args.elements(), begin, end, [&](int64_t count, const uint32_t* bits) {
-      readNext(args.operand(2), inCursor, count, values);
+    eachRun<uint32_t>(parameters.numbers, args_.elements(), begin, end, [&](int64_t count, const uint32_t* bits) {
+      readNext(args_.operand(2), inCursor, count, values);
       for (int64_t i = 0; i < count; ++i) {
         mask[i] = coin(bits[i]);
         values[i] *= mask[i] ? scale : C(0); // a product, so that what is not a number stays visible
       }
-      writeNext(args.operand(0), outCursor, count, values);
-      writeNext(args.operand(1), maskCursor, count, mask);
+      writeNext(args_.operand(0), outCursor, count, values);
+      writeNext(args_.operand(1), maskCursor, count, mask);
     });
   }
 };
 
-[[maybe_unused]] const bool registered = [] {
-  constexpr size_t kHeader = offsetof(StridedArgs, packed);
-  add({"bernoulli_tensor.float", &bernoulliTensorRun, kHeader});
-  add({"dropout.float", &Dropout<float>::run, kHeader});
-  add({"dropout.double", &Dropout<double>::run, kHeader});
-  return true;
-}();
+const StridedLoop<"bernoulli_tensor.float", BernoulliTensor> bernoulliTensor;
+const StridedLoop<"dropout.float", Dropout<float>> dropoutOfFloat;
+const StridedLoop<"dropout.double", Dropout<double>> dropoutOfDouble;
 
 } // namespace
 

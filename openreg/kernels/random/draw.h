@@ -5,16 +5,17 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kernels/launch/registry.h"
+#include "kernels/launch/strided_entry.h"
 #include "kernels/loop/block.h"
 #include "kernels/loop/cursor.h"
-#include "kernels/loop/element.h"
+#include "kernels/loop/loop_kernel.h"
+#include "kernels/random/draw_blocks.h"
 #include "kernels/random/random.h"
 
 namespace openreg::kernels {
 
-/// Blocks of random numbers that are drawn at a time.
-constexpr int64_t kBlocks = 128;
+/// Blocks of random numbers that are drawn at a time: for as many elements as are converted at a time, or a few.
+constexpr int64_t kBlocks = std::max(int64_t{1}, kBlock / 4);
 
 /// The random bits that make a number of type C.
 template <class C>
@@ -68,23 +69,6 @@ void eachRun(const PhiloxRange& numbers, int64_t elements, int64_t begin, int64_
 template <class Bits>
 constexpr int64_t kRun = kBlocks * kPerBlock<Bits>;
 
-/// Deals the blocks that a launch's elements need out to the device's threads.
-template <class Bits>
-void forBlocks(const StridedArgs& args, orKernelContext* context, orLoopBody body, const void* state) {
-  const int64_t blocks = (args.elements() + kPerBlock<Bits> - 1) / kPerBlock<Bits>;
-  // A random number is worth some additions: a quarter of the usual elements is enough for a thread.
-  context->parallelFor(context, blocks, kGrain / 4 / kPerBlock<Bits>, body, const_cast<void*>(state));
-}
-
-/// Whether a launch's arguments are what a kernel of so many operands can use; else reports it.
-inline bool checkOperands(const StridedArgs& args, int operands, orKernelContext* context) {
-  const bool good = args.dims >= 0 && args.dims <= kMaxOperandDims && args.operands == operands;
-  if (!good) {
-    context->fail(context, orErrorInvalidValue, "dims or operands is out of range");
-  }
-  return good;
-}
-
 /// The parameters of a launch.
 template <class P>
 P parametersOf(const StridedArgs& args) {
@@ -94,31 +78,47 @@ P parametersOf(const StridedArgs& args) {
   return parameters;
 }
 
-// LITERALINCLUDE START: DRAW KERNEL
-/// A kernel out of a distribution D: its base are the launch's parameters, its call operator turns random bits into
-/// values.
-///
-/// Work is dealt out in blocks of the range, and a block's values depend on its place alone. So the numbers are the
-/// same however many threads take part, and an element's is the same whatever its strides.
-template <class D>
-class DrawKernel {
-  using Bits = D::Bits;
-  using Value = D::Value;
-
+/// What loops over the blocks of random numbers that a launch's elements need have in common: a block's values depend
+/// on its place alone. So the numbers are the same however many threads take part, and an element's is the same
+/// whatever its strides.
+template <class Bits, int operands>
+class BlockLoop {
  public:
-  static void run(const void* bytes, orKernelContext* context) {
-    const auto& args = *static_cast<const StridedArgs*>(bytes);
-    if (checkOperands(args, 1, context)) {
-      forBlocks<Bits>(args, context, &loop, bytes);
-    }
+  // A random number is worth some additions: a quarter of the usual elements is enough for a thread.
+  static constexpr int64_t kGrain = kernels::kGrain / 4 / kPerBlock<Bits>;
+
+  static const char* refusal(const StridedArgs& args) {
+    const bool good = args.dims >= 0 && args.dims <= kMaxOperandDims && args.operands == operands;
+    return good ? nullptr : "dims or operands is out of range";
   }
 
- private:
-  static void loop(void* state, int64_t begin, int64_t end) {
-    const auto& args = *static_cast<const StridedArgs*>(state);
+  explicit BlockLoop(const StridedArgs& args) : args_(args) {}
+
+  int64_t count() const { return (args_.elements() + kPerBlock<Bits> - 1) / kPerBlock<Bits>; }
+
+ protected:
+  /// A walk through an operand from the first element of a block on.
+  Cursor cursor(int operand, int64_t block) const { return Cursor(args_, operand, block * kPerBlock<Bits>); }
+
+  const StridedArgs& args_;
+};
+
+// LITERALINCLUDE START: DRAW KERNEL
+/// A loop out of a distribution D: its base are the launch's parameters, its call operator turns random bits into
+/// values.
+template <class D>
+class DrawLoop : public BlockLoop<typename D::Bits, 1> {
+  using Bits = D::Bits;
+  using Base = BlockLoop<Bits, 1>;
+
+ public:
+  using Base::Base;
+
+  void operator()(int64_t begin, int64_t end) const {
+    const StridedArgs& args = this->args_;
     const auto distribution = parametersOf<D>(args);
-    Cursor cursor(args, 0, begin * kPerBlock<Bits>);
-    Value values[kRun<Bits>];
+    Cursor cursor = this->cursor(0, begin);
+    typename D::Value values[kRun<Bits>];
     eachRun<Bits>(distribution.numbers, args.elements(), begin, end, [&](int64_t count, const Bits* bits) {
       distribution((count + 1) / 2 * 2, bits, values); // in pairs
       writeNext(args.operand(0), cursor, count, values);
@@ -127,13 +127,12 @@ class DrawKernel {
 };
 // LITERALINCLUDE END: DRAW KERNEL
 
+/// A static object of this type makes a loop over strided operands the kernel `name`.
+template <Name name, class L>
+class StridedLoop : public StridedEntry<name, &LoopKernel<StridedArgs, L>::run> {};
+
 /// A static object of this type makes kernels of distributions, each named after what it computes in.
-template <class... D>
-class Draw {
- public:
-  OPENREG_IN_THIS_FILE explicit Draw(const char* name) {
-    (add({fullName(name, kComputeTypeOf<typename D::Value>), &DrawKernel<D>::run, offsetof(StridedArgs, packed)}), ...);
-  }
-};
+template <Name name, class... D>
+class Draw : public StridedLoop<fullName<name, typename D::Value>(), DrawLoop<D>>... {};
 
 } // namespace openreg::kernels

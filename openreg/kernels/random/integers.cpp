@@ -15,7 +15,7 @@ struct Integers : IntegersParameters {
   }
 };
 
-const Draw<Integers> registration("random");
+const Draw<"random", Integers> registration;
 
 } // namespace
 

@@ -41,9 +41,9 @@ struct Geometric : GeometricParameters {
   }
 };
 
-const Draw<Exponential<float>, Exponential<double>> exponential("exponential");
-const Draw<Cauchy<float>, Cauchy<double>> cauchy("cauchy");
-const Draw<Geometric> geometric("geometric");
+const Draw<"exponential", Exponential<float>, Exponential<double>> exponential;
+const Draw<"cauchy", Cauchy<float>, Cauchy<double>> cauchy;
+const Draw<"geometric", Geometric> geometric;
 
 } // namespace
 

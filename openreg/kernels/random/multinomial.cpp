@@ -112,7 +112,7 @@ struct Multinomial {
   }
 };
 
-const Register<MultinomialArgs> registration("multinomial", Multinomial{});
+const Register<"multinomial", MultinomialArgs, Multinomial> registration;
 
 } // namespace
 

@@ -36,8 +36,8 @@ struct LogNormal : Normal<C> {
   }
 };
 
-const Draw<Normal<float>, Normal<double>> normal("normal");
-const Draw<LogNormal<float>, LogNormal<double>> logNormal("log_normal");
+const Draw<"normal", Normal<float>, Normal<double>> normal;
+const Draw<"log_normal", LogNormal<float>, LogNormal<double>> logNormal;
 
 } // namespace
 

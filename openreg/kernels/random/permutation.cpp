@@ -32,7 +32,7 @@ struct Permutation {
 };
 // LITERALINCLUDE END: PERMUTATION
 
-const Register<PermutationArgs> registration("permutation", Permutation{});
+const Register<"permutation", PermutationArgs, Permutation> registration;
 
 } // namespace
 

@@ -63,11 +63,19 @@ constexpr int kPerBlock = 16 / sizeof(Bits);
 }
 // LITERALINCLUDE END: DRAW BLOCK
 
-/// Numbers of `count` blocks of a range, from block number `first` on. Bits is uint32_t or uint64_t.
+/// The numbers of a block.
 template <class Bits>
-void drawBlocks(const PhiloxRange& numbers, int64_t first, int64_t count, Bits* bits);
-
-extern template void drawBlocks(const PhiloxRange&, int64_t, int64_t, uint32_t*);
-extern template void drawBlocks(const PhiloxRange&, int64_t, int64_t, uint64_t*);
+[[gnu::always_inline]] inline void drawNumbers(const PhiloxRange& numbers, uint64_t block, Bits* bits) {
+  uint32_t words[4];
+  drawBlock(numbers, block, words);
+  if constexpr (sizeof(Bits) == sizeof(uint32_t)) {
+    for (int word = 0; word < 4; ++word) {
+      bits[word] = words[word];
+    }
+  } else {
+    bits[0] = uint64_t{words[1]} << 32 | words[0];
+    bits[1] = uint64_t{words[3]} << 32 | words[2];
+  }
+}
 
 } // namespace openreg::kernels

@@ -26,7 +26,7 @@ struct Uniform : UniformParameters {
   void operator()(int64_t count, const Bits* bits, C* values) const { uniform(*this, count, bits, values); }
 };
 
-const Draw<Uniform<float>, Uniform<double>> registration("uniform");
+const Draw<"uniform", Uniform<float>, Uniform<double>> registration;
 
 } // namespace
 

@@ -13,7 +13,7 @@ struct Any {
   State join(State a, State b) const { return a | b; }
   bool finish(State any, int64_t) const { return any != 0; }
 };
-const ReduceOf<Any, Types<bool, int64_t>> kAny("any");
+const ReduceOf<"any", Any, Types<bool, int64_t>> kAny;
 
 template <class C>
 struct All {
@@ -23,11 +23,11 @@ struct All {
   State join(State a, State b) const { return a & b; }
   bool finish(State all, int64_t) const { return all != 0; }
 };
-const ReduceOf<All, Types<bool, int64_t>> kAll("all");
+const ReduceOf<"all", All, Types<bool, int64_t>> kAll;
 
 // The larger of two bools is "or".
-const ReduceOf<Any, Types<bool>> kLargest("amax");
-const ReduceOf<All, Types<bool>> kSmallest("amin");
+const ReduceOf<"amax", Any, Types<bool>> kLargest;
+const ReduceOf<"amin", All, Types<bool>> kSmallest;
 
 } // namespace
 

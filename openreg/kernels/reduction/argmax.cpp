@@ -15,7 +15,7 @@ struct ArgMax : Best<C, std::greater<C>> {
   int64_t finish(State best, int64_t) const { return best.index; }
 };
 
-const Reduce<ArgMax, bool, int64_t, uint64_t, float, double> kArgMax("argmax");
+const Reduce<"argmax", ArgMax, bool, int64_t, uint64_t, float, double> kArgMax;
 
 } // namespace
 

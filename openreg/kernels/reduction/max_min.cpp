@@ -37,7 +37,7 @@ struct Largest {
   State join(State a, State b) const { return larger(a, b); }
   C finish(State best, int64_t) const { return best; }
 };
-const ReduceOf<Largest, RealNumbers> kLargest("amax");
+const ReduceOf<"amax", Largest, RealNumbers> kLargest;
 
 template <class C>
 struct Smallest {
@@ -47,7 +47,7 @@ struct Smallest {
   State join(State a, State b) const { return smaller(a, b); }
   C finish(State best, int64_t) const { return best; }
 };
-const ReduceOf<Smallest, RealNumbers> kSmallest("amin");
+const ReduceOf<"amin", Smallest, RealNumbers> kSmallest;
 
 template <class C>
 struct Both {
@@ -63,28 +63,28 @@ struct Both {
   }
   std::tuple<C, C> finish(State best, int64_t) const { return {best.low, best.high}; }
 };
-const ReduceOf<Both, RealNumbersAndBool> kBoth("aminmax");
+const ReduceOf<"aminmax", Both, RealNumbersAndBool> kBoth;
 
 template <class C>
 struct LargestAndPlace : Best<C, std::greater<C>> {
   using State = Best<C, std::greater<C>>::State;
   std::tuple<C, int64_t> finish(State best, int64_t) const { return {best.value, best.index}; }
 };
-const ReduceOf<LargestAndPlace, RealNumbersAndBool> kLargestAndPlace("max");
+const ReduceOf<"max", LargestAndPlace, RealNumbersAndBool> kLargestAndPlace;
 
 template <class C>
 struct SmallestAndPlace : Best<C, std::less<C>> {
   using State = Best<C, std::less<C>>::State;
   std::tuple<C, int64_t> finish(State best, int64_t) const { return {best.value, best.index}; }
 };
-const ReduceOf<SmallestAndPlace, RealNumbersAndBool> kSmallestAndPlace("min");
+const ReduceOf<"min", SmallestAndPlace, RealNumbersAndBool> kSmallestAndPlace;
 
 template <class C>
 struct PlaceOfSmallest : Best<C, std::less<C>> {
   using State = Best<C, std::less<C>>::State;
   int64_t finish(State best, int64_t) const { return best.index; }
 };
-const ReduceOf<PlaceOfSmallest, RealNumbersAndBool> kPlaceOfSmallest("argmin");
+const ReduceOf<"argmin", PlaceOfSmallest, RealNumbersAndBool> kPlaceOfSmallest;
 
 } // namespace
 

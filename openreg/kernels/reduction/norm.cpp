@@ -43,14 +43,14 @@ struct Norm0 : Sums<C> {
   using State = Sums<C>::State;
   State step(State sum, C value, int64_t) const { return sum + (value == C(0) ? State(0) : State(1)); }
 };
-const ReduceOf<Norm0, FloatsAndComplex> kNorm0("norm_0");
+const ReduceOf<"norm_0", Norm0, FloatsAndComplex> kNorm0;
 
 template <class C>
 struct Norm1 : Sums<C> {
   using State = Sums<C>::State;
   State step(State sum, C value, int64_t) const { return sum + State(std::abs(value)); }
 };
-const ReduceOf<Norm1, FloatsAndComplex> kNorm1("norm_1");
+const ReduceOf<"norm_1", Norm1, FloatsAndComplex> kNorm1;
 
 template <class C>
 struct Norm2 : Sums<C> {
@@ -58,7 +58,7 @@ struct Norm2 : Sums<C> {
   State step(State sum, C value, int64_t) const { return sum + squared(Accumulator<C>(value)); }
   Real<C> finish(State sum, int64_t) const { return Real<C>(std::sqrt(sum)); }
 };
-const ReduceOf<Norm2, FloatsAndComplex> kNorm2("norm_2");
+const ReduceOf<"norm_2", Norm2, FloatsAndComplex> kNorm2;
 
 template <class C>
 struct NormP : Sums<C> {
@@ -67,7 +67,7 @@ struct NormP : Sums<C> {
   State step(State sum, C value, int64_t) const { return sum + std::pow(State(std::abs(value)), State(std::real(p))); }
   Real<C> finish(State sum, int64_t) const { return Real<C>(std::pow(sum, State(1) / State(std::real(p)))); }
 };
-const ReduceOf<NormP, FloatsAndComplex> kNormP("norm_p");
+const ReduceOf<"norm_p", NormP, FloatsAndComplex> kNormP;
 
 template <class C>
 struct NormInfinity {
@@ -77,7 +77,7 @@ struct NormInfinity {
   State join(State a, State b) const { return a != a || a > b ? a : b; }
   State finish(State best, int64_t) const { return best; }
 };
-const ReduceOf<NormInfinity, FloatsAndComplex> kNormInfinity("norm_inf");
+const ReduceOf<"norm_inf", NormInfinity, FloatsAndComplex> kNormInfinity;
 
 template <class C>
 struct NormMinusInfinity {
@@ -87,7 +87,7 @@ struct NormMinusInfinity {
   State join(State a, State b) const { return a != a || a < b ? a : b; }
   State finish(State best, int64_t) const { return best; }
 };
-const ReduceOf<NormMinusInfinity, FloatsAndComplex> kNormMinusInfinity("norm_minus_inf");
+const ReduceOf<"norm_minus_inf", NormMinusInfinity, FloatsAndComplex> kNormMinusInfinity;
 
 } // namespace
 

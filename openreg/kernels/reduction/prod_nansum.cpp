@@ -13,7 +13,7 @@ struct Product {
   State join(State a, State b) const { return a * b; }
   C finish(State product, int64_t) const { return C(product); }
 };
-const ReduceOf<Product, NumbersAndBool> kProduct("prod");
+const ReduceOf<"prod", Product, NumbersAndBool> kProduct;
 
 template <class C>
 struct SumOfNumbers {
@@ -23,7 +23,7 @@ struct SumOfNumbers {
   State join(State a, State b) const { return a + b; }
   C finish(State sum, int64_t) const { return C(sum); }
 };
-const ReduceOf<SumOfNumbers, FloatsAndComplex> kSumOfNumbers("nansum");
+const ReduceOf<"nansum", SumOfNumbers, FloatsAndComplex> kSumOfNumbers;
 
 } // namespace
 

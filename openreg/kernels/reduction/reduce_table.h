@@ -7,12 +7,9 @@
 namespace openreg::kernels {
 
 /// Reduce for a list of types.
-template <template <class> class F, class List>
+template <Name name, template <class> class F, class List>
 class ReduceOf;
-template <template <class> class F, class... C>
-class ReduceOf<F, Types<C...>> : public Reduce<F, C...> {
- public:
-  OPENREG_IN_THIS_FILE explicit ReduceOf(const char* name) : Reduce<F, C...>(name) {}
-};
+template <Name name, template <class> class F, class... C>
+class ReduceOf<name, F, Types<C...>> : public Reduce<name, F, C...> {};
 
 } // namespace openreg::kernels

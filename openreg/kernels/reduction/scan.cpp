@@ -160,21 +160,17 @@ class ScanKernel {
   int64_t valueSize_;
 };
 
-template <template <class> class S, class List>
+template <Name name, template <class> class S, class List>
 class ScanOf;
-template <template <class> class S, class... C>
-class ScanOf<S, Types<C...>> {
- public:
-  OPENREG_IN_THIS_FILE explicit ScanOf(const char* name) {
-    (add({fullName(name, kComputeTypeOf<C>), &ScanKernel<S<C>, C>::run, sizeof(ScanArgs)}), ...);
-  }
-};
+template <Name name, template <class> class S, class... C>
+class ScanOf<name, S, Types<C...>>
+    : public HostEntry<fullName<name, C>(), ScanArgs, sizeof(ScanArgs), &ScanKernel<S<C>, C>::run>... {};
 
-const ScanOf<Sum, Numbers> kSum("cumsum");
-const ScanOf<Product, Numbers> kProduct("cumprod");
-const ScanOf<LogSumExp, FloatsAndComplex> kLogSumExp("logcumsumexp");
-const ScanOf<Largest, RealNumbersAndBool> kLargest("cummax");
-const ScanOf<Smallest, RealNumbersAndBool> kSmallest("cummin");
+const ScanOf<"cumsum", Sum, Numbers> kSum;
+const ScanOf<"cumprod", Product, Numbers> kProduct;
+const ScanOf<"logcumsumexp", LogSumExp, FloatsAndComplex> kLogSumExp;
+const ScanOf<"cummax", Largest, RealNumbersAndBool> kLargest;
+const ScanOf<"cummin", Smallest, RealNumbersAndBool> kSmallest;
 
 } // namespace
 

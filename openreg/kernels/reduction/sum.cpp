@@ -20,8 +20,8 @@ struct Mean : Sum<C> {
   C finish(State sum, int64_t count) const { return C(sum / State(static_cast<double>(count))); }
 };
 
-const Reduce<Sum, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kSum("sum");
-const Reduce<Mean, float, double, Complex<float>, Complex<double>> kMean("mean");
+const Reduce<"sum", Sum, bool, int64_t, uint64_t, float, double, Complex<float>, Complex<double>> kSum;
+const Reduce<"mean", Mean, float, double, Complex<float>, Complex<double>> kMean;
 
 } // namespace
 

@@ -46,14 +46,14 @@ struct Variance : Moments<C> {
   using State = Moments<C>::State;
   C finish(State state, int64_t) const { return this->variance(state); }
 };
-const ReduceOf<Variance, Floats> kVariance("var");
+const ReduceOf<"var", Variance, Floats> kVariance;
 
 template <class C>
 struct VarianceAndMean : Moments<C> {
   using State = Moments<C>::State;
   std::tuple<C, C> finish(State state, int64_t) const { return {this->variance(state), C(state.mean)}; }
 };
-const ReduceOf<VarianceAndMean, Floats> kVarianceAndMean("var_mean");
+const ReduceOf<"var_mean", VarianceAndMean, Floats> kVarianceAndMean;
 
 } // namespace
 

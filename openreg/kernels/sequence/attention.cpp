@@ -118,7 +118,7 @@ struct AttentionForward {
   }
 };
 
-const RegisterTypes<AttentionArgs, AttentionForward, float, double> kAttentionForward("attention");
+const RegisterTypes<"attention", AttentionArgs, AttentionForward, float, double> kAttentionForward;
 
 } // namespace
 

@@ -119,7 +119,7 @@ struct AttentionBackward {
   }
 };
 
-const RegisterTypes<AttentionArgs, AttentionBackward, float, double> kAttentionBackward("attention_backward");
+const RegisterTypes<"attention_backward", AttentionArgs, AttentionBackward, float, double> kAttentionBackward;
 
 } // namespace
 

@@ -12,6 +12,7 @@
 #include "kernels/loop/block.h"
 #include "kernels/loop/multiversion.h"
 #include "kernels/math/vector_math.h"
+#include "kernels/random/draw_blocks.h"
 #include "kernels/sequence/attention.h"
 #include "openreg_kernel.h"
 

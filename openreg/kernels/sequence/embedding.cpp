@@ -55,8 +55,16 @@ struct EmbeddingBackward {
   }
 };
 
-const RegisterTypes<EmbeddingBackwardArgs, EmbeddingBackward, int64_t, float, double, Complex<float>, Complex<double>>
-    kBackward("embedding_backward");
+const RegisterTypes<
+    "embedding_backward",
+    EmbeddingBackwardArgs,
+    EmbeddingBackward,
+    int64_t,
+    float,
+    double,
+    Complex<float>,
+    Complex<double>>
+    kBackward;
 
 } // namespace
 

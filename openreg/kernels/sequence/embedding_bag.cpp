@@ -121,8 +121,8 @@ struct EmbeddingBagFactors {
   }
 };
 
-const RegisterTypes<EmbeddingBagArgs, EmbeddingBag, float, double> kForward("embedding_bag");
-const RegisterTypes<EmbeddingBagArgs, EmbeddingBagFactors, float, double> kFactors("embedding_bag_factors");
+const RegisterTypes<"embedding_bag", EmbeddingBagArgs, EmbeddingBag, float, double> kForward;
+const RegisterTypes<"embedding_bag_factors", EmbeddingBagArgs, EmbeddingBagFactors, float, double> kFactors;
 
 } // namespace
 

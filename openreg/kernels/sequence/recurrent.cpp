@@ -135,10 +135,10 @@ struct GruCellBackward {
   }
 };
 
-const RegisterTypes<LstmCellArgs, LstmCell, float, double> kLstmCell("lstm_cell");
-const RegisterTypes<LstmCellBackwardArgs, LstmCellBackward, float, double> kLstmCellBackward("lstm_cell_backward");
-const RegisterTypes<GruCellArgs, GruCell, float, double> kGruCell("gru_cell");
-const RegisterTypes<GruCellBackwardArgs, GruCellBackward, float, double> kGruCellBackward("gru_cell_backward");
+const RegisterTypes<"lstm_cell", LstmCellArgs, LstmCell, float, double> kLstmCell;
+const RegisterTypes<"lstm_cell_backward", LstmCellBackwardArgs, LstmCellBackward, float, double> kLstmCellBackward;
+const RegisterTypes<"gru_cell", GruCellArgs, GruCell, float, double> kGruCell;
+const RegisterTypes<"gru_cell_backward", GruCellBackwardArgs, GruCellBackward, float, double> kGruCellBackward;
 
 } // namespace
 

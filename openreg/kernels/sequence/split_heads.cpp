@@ -40,7 +40,7 @@ struct SplitHeads {
   }
 };
 
-const RegisterTypes<SplitHeadsArgs, SplitHeads, float, double> kSplitHeads("split_heads");
+const RegisterTypes<"split_heads", SplitHeadsArgs, SplitHeads, float, double> kSplitHeads;
 
 } // namespace
 

@@ -103,9 +103,9 @@ struct Repeat {
   }
 };
 
-const RegisterTypes<HistogramArgs, Histogram, float, double> kHistogram("histc");
-const Register<BincountArgs> kBincount("bincount", Bincount{});
-const Register<RepeatArgs> kRepeat("repeat_interleave", Repeat{});
+const RegisterTypes<"histc", HistogramArgs, Histogram, float, double> kHistogram;
+const Register<"bincount", BincountArgs, Bincount> kBincount;
+const Register<"repeat_interleave", RepeatArgs, Repeat> kRepeat;
 
 } // namespace
 

@@ -55,9 +55,9 @@ struct Mode {
   }
 };
 
-const Register<SortArgs> kKthValue("kthvalue", KthValue{});
-const Register<SortArgs> kMedian("median", Median{});
-const Register<SortArgs> kMode("mode", Mode{});
+const Register<"kthvalue", SortArgs, KthValue> kKthValue;
+const Register<"median", SortArgs, Median> kMedian;
+const Register<"mode", SortArgs, Mode> kMode;
 
 } // namespace
 

@@ -55,7 +55,7 @@ struct Search {
   }
 };
 
-const RegisterTypes<SearchArgs, Search, int64_t, float, double> kSearch("searchsorted");
+const RegisterTypes<"searchsorted", SearchArgs, Search, int64_t, float, double> kSearch;
 
 } // namespace
 

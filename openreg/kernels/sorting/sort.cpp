@@ -144,8 +144,8 @@ struct Topk {
   }
 };
 
-const Register<SortArgs> kSort("sort", Sort{});
-const Register<SortArgs> kTopk("topk", Topk{});
+const Register<"sort", SortArgs, Sort> kSort;
+const Register<"topk", SortArgs, Topk> kTopk;
 
 } // namespace
 

@@ -26,7 +26,7 @@ struct SortRows {
   }
 };
 
-const Register<SortRowsArgs> kSortRows("sort_rows", SortRows{});
+const Register<"sort_rows", SortRowsArgs, SortRows> kSortRows;
 
 } // namespace
 

@@ -73,12 +73,10 @@ struct UpdateScale {
   }
 };
 
-[[maybe_unused]] const bool registered = [] {
-  add({"amp_unscale.float", &unscaleAll<float>, offsetof(UnscaleArgs, gradients)});
-  add({"amp_unscale.double", &unscaleAll<double>, offsetof(UnscaleArgs, gradients)});
-  return true;
-}();
-const Register<UpdateScaleArgs> kUpdateScale("amp_update_scale.float", UpdateScale{});
+constexpr size_t kUnscaleHeader = offsetof(UnscaleArgs, gradients);
+const HostEntry<"amp_unscale.float", UnscaleArgs, kUnscaleHeader, &unscaleAll<float>> kUnscale;
+const HostEntry<"amp_unscale.double", UnscaleArgs, kUnscaleHeader, &unscaleAll<double>> kUnscaleDouble;
+const Register<"amp_update_scale.float", UpdateScaleArgs, UpdateScale> kUpdateScale;
 
 } // namespace
 

@@ -1,5 +1,6 @@
-/* A libcuda of no GPU, for tests: it counts the calls of each function, does copies and fills in the host's memory at
- * once, and fails where a test says so. Every function that the driver looks up is here. */
+/* A libcuda of no GPU, for tests: it counts the calls of each function, does copies, fills and kernels in the host's
+ * memory at once, and fails where a test says so. Every function that the driver looks up is here. */
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -135,14 +136,12 @@ FUNCTION(cuEventRecord, (void* event, void* stream), (void)event; (void)stream)
 FUNCTION(cuEventQuery, (void* event), (void)event)
 FUNCTION(cuEventSynchronize, (void* event), (void)event)
 FUNCTION(cuEventElapsedTime, (float* milliseconds, void* start, void* end), (void)start; (void)end; *milliseconds = 1)
-FUNCTION(cuModuleLoadData, (void** module, const void* image), (void)image; *module = &object)
+/* Code is the path of a shared library, which host_nvrtc.cpp has made; a module and its function are its handle. */
+FUNCTION(cuModuleLoadData, (void** module, const void* image), *module = dlopen(image, RTLD_NOW | RTLD_LOCAL))
+FUNCTION(cuModuleGetFunction, (void** function, void* module, const char* name), (void)name; *function = module)
 FUNCTION(
-    cuModuleGetFunction, (void** function, void* module, const char* name), (void)module; (void)name;
-    *function = &object)
-FUNCTION(
-    cuFuncGetParamInfo, (void* function, size_t index, size_t* offset, size_t* size), (void)function; (void)index;
-    *offset = 0;
-    *size = 16)
+    cuFuncGetParamInfo, (void* function, size_t index, size_t* offset, size_t* size), (void)index; *offset = 0;
+    *size = ((unsigned long (*)(void))dlsym(function, "openreg_size"))())
 FUNCTION(
     cuLaunchKernel,
     (void* function,
@@ -156,14 +155,11 @@ FUNCTION(
      void* stream,
      void** parameters,
      void** more),
-    (void)function;
-    (void)x;
     (void)y;
     (void)z;
-    (void)threads;
     (void)v;
     (void)w;
     (void)shared;
     (void)stream;
-    (void)parameters;
-    (void)more)
+    (void)more;
+    ((void (*)(void**, unsigned, unsigned))dlsym(function, "openreg_run"))(parameters, x, threads))

@@ -1,0 +1,38 @@
+// Kernels of one loop on a GPU: a thread does an iteration at a time.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/launch/registry.h"
+#include "kernels/loop/element.h"
+
+namespace openreg::kernels {
+
+/// A kernel out of a loop L: see the file of this name among the kernels.
+template <class Args, class L>
+struct LoopKernel {
+  static void run(const void* bytes, orKernelContext* context) {
+    const auto& args = *static_cast<const Args*>(bytes);
+    if (const char* why = L::refusal(args); why != nullptr) {
+      return context->fail(context, orErrorInvalidValue, why);
+    }
+    const L loop(args);
+    context->forEach(loop.count(), [&](int64_t i) {
+      if constexpr (std::is_invocable_v<const L&, int64_t, int64_t, orKernelContext&>) {
+        loop(i, i + 1, *context);
+      } else {
+        loop(i, i + 1);
+      }
+    });
+  }
+};
+
+/// A static object of this type makes a loop the kernel `name`.
+template <Name name, class Args, class L>
+class Loop : public Entry<name, Args, sizeof(Args), &LoopKernel<Args, L>::run> {};
+
+/// A static object of this type makes kernels of a loop template, one for each of the compute types: "name.float", …
+template <Name name, class Args, template <class> class L, class... C>
+class Loops : public Loop<fullName<name, C>(), Args, L<C>>... {};
+
+} // namespace openreg::kernels

@@ -1,0 +1,176 @@
+// A libnvrtc that compiles for the host's processor, for tests: the libcuda of stub.c then runs every thread of a
+// launch in a loop. What it gives for the GPU's code is the path of a shared library.
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+namespace {
+
+struct Program {
+  std::string text;
+  std::map<std::string, std::string> headers;
+  std::string result; // a path, or what the compiler says
+};
+
+// The words of CUDA's C++ that device code uses. After the standard headers, which have one of them in another meaning.
+constexpr char kBefore[] = R"(
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#define __global__
+#define __noinline__ __attribute__((noinline))
+#define __forceinline__ inline
+#define __launch_bounds__(threads)
+#define __grid_constant__
+struct Dimensions { unsigned x, y, z; };
+static thread_local Dimensions blockIdx, threadIdx, blockDim, gridDim;
+static int atomicCAS(int* at, int expected, int wanted) {
+  __atomic_compare_exchange_n(at, &expected, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return expected;
+}
+static void __threadfence_system() { __sync_synchronize(); }
+#define __shared__ static // blocks run one after the other
+
+// Threads of a block as coroutines: one runs until it waits for the others, then the next one does.
+#include <ucontext.h>
+struct Thread {
+  ucontext_t context;
+  char stack[64 << 10];
+  bool ended;
+};
+static ucontext_t block;
+static Thread* threads;
+static void __syncthreads() {
+  swapcontext(&threads[threadIdx.x].context, &block);
+}
+)";
+constexpr char kBehind[] = R"(
+extern "C" unsigned long openreg_size() { return sizeof(Asked_::Args); }
+static void** arguments;
+static void runThread() {
+  openreg_kernel(*static_cast<Asked_::Args*>(arguments[0]), *static_cast<Services*>(arguments[1]));
+}
+static void runApart(unsigned count) {
+  for (threadIdx.x = 0; threadIdx.x < count; ++threadIdx.x) {
+    runThread();
+  }
+}
+static void runTogether(unsigned count) {
+  threads = static_cast<Thread*>(malloc(count * sizeof(Thread)));
+  for (unsigned i = 0; i < count; ++i) {
+    Thread& thread = threads[i];
+    getcontext(&thread.context);
+    thread.context.uc_stack.ss_sp = thread.stack;
+    thread.context.uc_stack.ss_size = sizeof(thread.stack);
+    thread.context.uc_link = &block;
+    thread.ended = false;
+    makecontext(&thread.context, [] { runThread(); threads[threadIdx.x].ended = true; }, 0);
+  }
+  for (unsigned left = count; left > 0;) {
+    for (threadIdx.x = 0; threadIdx.x < count; ++threadIdx.x) {
+      if (!threads[threadIdx.x].ended) {
+        swapcontext(&block, &threads[threadIdx.x].context);
+        left -= threads[threadIdx.x].ended ? 1 : 0;
+      }
+    }
+  }
+  free(threads);
+}
+extern "C" void openreg_run(void** parameters, unsigned blocks, unsigned count) {
+  gridDim = {blocks, 1, 1};
+  blockDim = {count, 1, 1};
+  arguments = parameters;
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    WAITS ? runTogether(count) : runApart(count);
+  }
+}
+)";
+
+} // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT int nvrtcVersion(int* major, int* minor) {
+  *major = 0; // so that nobody's kernels for a GPU are taken for ours
+  *minor = 0;
+  return 0;
+}
+EXPORT int nvrtcCreateProgram(
+    Program** out,
+    const char* text,
+    const char* /*name*/,
+    int count,
+    const char* const* texts,
+    const char* const* names) {
+  auto* program = *out = new Program{text, {}, {}};
+  for (int i = 0; i < count; ++i) {
+    program->headers[names[i]] = texts[i];
+  }
+  return 0;
+}
+EXPORT int nvrtcCompileProgram(Program* program, int count, const char* const* options) {
+  std::string folder = std::filesystem::temp_directory_path() / "kernel-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    return 1;
+  }
+  bool waits = false;
+  for (const auto& [name, text] : program->headers) {
+    waits = waits || text.find("__syncthreads") != text.npos;
+    if (text.find("cuda/std") == text.npos && name != "cstdint") { // the host has a standard library of its own
+      const auto path = std::filesystem::path(folder) / name;
+      std::filesystem::create_directories(path.parent_path());
+      std::ofstream(path) << text;
+    }
+  }
+  std::ofstream(folder + "/source.cpp") << kBefore << program->text << kBehind;
+  const char* compiler = std::getenv("CXX");
+  std::string command = std::string(compiler != nullptr ? compiler : "c++") +
+                        " -std=c++20 -O1 -fwrapv -fcx-fortran-rules -ffp-contract=off -w -fPIC -shared -I" + folder +
+                        " -DWAITS=" + (waits ? "1" : "0");
+  for (int i = 0; i < count; ++i) {
+    if (std::string(options[i]).starts_with("-DOPENREG_")) {
+      command += " '" + std::string(options[i]) + "'";
+    }
+  }
+  const std::string library = folder + "/kernel.so";
+  command += " " + folder + "/source.cpp -o " + library + " 2> " + folder + "/log";
+  const int result = std::system(command.c_str());
+  std::ifstream log(folder + "/log");
+  program->result = result == 0 ? library : std::string(std::istreambuf_iterator<char>(log), {});
+  return result == 0 ? 0 : 6;
+}
+
+#define RESULT(getSize, get)                                                                                           \
+  EXPORT int getSize(Program* program, size_t* bytes) {                                                                \
+    *bytes = program->result.size() + 1;                                                                               \
+    return 0;                                                                                                          \
+  }                                                                                                                    \
+  EXPORT int get(Program* program, char* out) {                                                                        \
+    program->result.copy(out, program->result.size());                                                                 \
+    out[program->result.size()] = 0;                                                                                   \
+    return 0;                                                                                                          \
+  }
+RESULT(nvrtcGetProgramLogSize, nvrtcGetProgramLog)
+RESULT(nvrtcGetCUBINSize, nvrtcGetCUBIN)
+
+EXPORT int nvrtcDestroyProgram(Program** program) {
+  delete *program;
+  return 0;
+}
