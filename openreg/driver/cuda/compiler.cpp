@@ -91,7 +91,8 @@ void keep(const fs::path& path, const std::string& code) {
 
 /// What a compilation is made of.
 struct Task {
-  std::string path; ///< For messages.
+  std::string path; ///< For our messages.
+  std::string name; ///< For the compiler's. A file that it includes can't be called the same.
   std::string text;
   std::map<std::string, std::string> headers; ///< By the names that the text, or another header, includes them by.
   std::vector<std::string> options;
@@ -117,6 +118,7 @@ std::string standardLibrary() {
 Task taskOf(const Source& source, const std::string& kernel) {
   return {
       source.path,
+      source.path,
       kBeforeModule + source.text + kBehindModule + kEntryPoint,
       {{"openreg_kernel.h", std::string(textOf("openreg_kernel.h"))}, {"cstdint", kIntegers}},
       {"-DOPENREG_NAME=" + kernel, "-DOPENREG_ARGUMENTS=" + source.kernels.at(kernel).arguments}};
@@ -124,7 +126,7 @@ Task taskOf(const Source& source, const std::string& kernel) {
 
 /// A kernel of this library's own.
 Task taskOfOwn(const std::string& file, const std::string& kernel) {
-  Task task{file, "#include \"" + file + "\"\n" + kBehindOwn + kEntryPoint, {}, {}};
+  Task task{file, kernel, "#include \"" + file + "\"\n" + kBehindOwn + kEntryPoint, {}, {}};
   for (const auto& [name, text] : withIncluded(file)) {
     task.headers[std::string(name)] = text;
   }
@@ -155,7 +157,7 @@ std::string compileNow(const Task& task) {
     texts.push_back(text.c_str());
   }
   Program program = nullptr;
-  it.create(&program, task.text.c_str(), task.path.c_str(), static_cast<int>(names.size()), texts.data(), names.data());
+  it.create(&program, task.text.c_str(), task.name.c_str(), static_cast<int>(names.size()), texts.data(), names.data());
   std::vector<const char*> words;
   words.reserve(task.options.size());
   for (const auto& option : task.options) {

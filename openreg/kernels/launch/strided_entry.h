@@ -10,8 +10,4 @@ namespace openreg::kernels {
 template <Name name, orKernelFn function>
 class StridedEntry : public Entry<name, StridedArgs, offsetof(StridedArgs, packed), function> {};
 
-/// A HostEntry with them.
-template <Name name, orKernelFn function>
-class HostStridedEntry : public HostEntry<name, StridedArgs, offsetof(StridedArgs, packed), function> {};
-
 } // namespace openreg::kernels

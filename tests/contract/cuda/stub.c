@@ -68,7 +68,8 @@ FUNCTION(cuDeviceGet, (int* device, int index), *device = index)
 FUNCTION(cuDeviceGetCount, (int* devices), *devices = 1)
 FUNCTION(cuDeviceGetName, (char* name, int size, int device), (void)device; strncpy(name, "Stub", (size_t)size))
 FUNCTION(cuDeviceTotalMem_v2, (size_t* bytes, int device), (void)device; *bytes = (size_t)64 << 20)
-FUNCTION(cuDeviceGetAttribute, (int* value, int what, int device), (void)what; (void)device; *value = 9)
+/* Compute capability 9.0, and nine of everything else. */
+FUNCTION(cuDeviceGetAttribute, (int* value, int what, int device), (void)device; *value = what == 76 ? 0 : 9)
 FUNCTION(cuDeviceCanAccessPeer, (int* can, int device, int peer), (void)device; (void)peer; *can = 1)
 FUNCTION(cuCtxCreate_v2, (void** context, unsigned flags, int device), (void)flags; (void)device; *context = &object)
 FUNCTION(cuCtxDestroy_v2, (void* context), (void)context)
@@ -136,12 +137,16 @@ FUNCTION(cuEventRecord, (void* event, void* stream), (void)event; (void)stream)
 FUNCTION(cuEventQuery, (void* event), (void)event)
 FUNCTION(cuEventSynchronize, (void* event), (void)event)
 FUNCTION(cuEventElapsedTime, (float* milliseconds, void* start, void* end), (void)start; (void)end; *milliseconds = 1)
-/* Code is the path of a shared library, which host_nvrtc.cpp has made; a module and its function are its handle. */
-FUNCTION(cuModuleLoadData, (void** module, const void* image), *module = dlopen(image, RTLD_NOW | RTLD_LOCAL))
+/* Code is the path of a shared library, which host_nvrtc.cpp has made; a module and its function are its handle. What
+ * is for a GPU can't be run, and all that can be said of it is that it is. */
+FUNCTION(
+    cuModuleLoadData,
+    (void** module, const void* image),
+    *module = memcmp(image, "\177ELF", 4) == 0 ? &object : dlopen(image, RTLD_NOW | RTLD_LOCAL))
 FUNCTION(cuModuleGetFunction, (void** function, void* module, const char* name), (void)name; *function = module)
 FUNCTION(
     cuFuncGetParamInfo, (void* function, size_t index, size_t* offset, size_t* size), (void)index; *offset = 0;
-    *size = ((unsigned long (*)(void))dlsym(function, "openreg_size"))())
+    *size = function == &object ? 16 : ((unsigned long (*)(void))dlsym(function, "openreg_size"))())
 FUNCTION(
     cuLaunchKernel,
     (void* function,

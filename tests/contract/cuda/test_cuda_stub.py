@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ..conftest import ChildFunction, run
-
-HERE = Path(__file__).parent
+from ..conftest import ChildFunction
+from .stub import build_libcuda
 
 # What the programs below have: the stub's own functions, a device pointer, and how often a function has been called.
 SETUP = """
@@ -29,10 +27,7 @@ stream = ffi.new("orStream_t*")
 @pytest.fixture(scope="module")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library that stands for NVIDIA's."""
-    out = tmp_path_factory.mktemp("cuda") / "libcuda.so.1"
-    command = [os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
-    run([*command, "-fvisibility=hidden", HERE / "stub.c", "-o", out])
-    return out
+    return build_libcuda(tmp_path_factory.mktemp("cuda"))
 
 
 @pytest.fixture

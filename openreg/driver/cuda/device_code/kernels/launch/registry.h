@@ -1,5 +1,5 @@
-// Kernels by name on a GPU: a compilation is asked for one, and makes code of that alone. What needs HostEntry does not
-// compile.
+// Kernels by name on a GPU: a compilation is asked for one, and makes code of that alone. There is no
+// HostEntry: what needs one does not compile.
 #pragma once
 
 #include "kernels/launch/dtype.h"
@@ -26,8 +26,5 @@ template <Name name, class Args, size_t minArgsSize, orKernelFn function>
 class Entry {
   friend constexpr auto found(Asked<name> /*name*/) { return Found<Args, function>(); }
 };
-
-template <Name name, class Args, size_t minArgsSize, orKernelFn function>
-class HostEntry;
 
 } // namespace openreg::kernels

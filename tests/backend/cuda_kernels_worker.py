@@ -1,0 +1,162 @@
+"""Calls operators whose kernels the driver "cuda" compiles, and compares with the CPU. Arguments: GROUP [FILE].
+
+Random numbers are compared with those of another driver, which a first run has written into FILE.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+DEVICE = "openreg"
+REAL = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.int64, torch.uint8)
+LENGTHS = (0, 1, 3, 64, 1001)  # packs of sixteen bytes, and what is left over
+
+
+def same(ours: torch.Tensor, expected: torch.Tensor, tolerance: float = 0) -> None:
+    """Compares bit for bit, or within a relative and absolute tolerance."""
+    torch.testing.assert_close(ours.cpu(), expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def numbers(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Random numbers of a type, on the CPU."""
+    return (torch.randn(shape) * 10).to(dtype)
+
+
+def check(call: Callable[..., torch.Tensor], *tensors: torch.Tensor, tolerance: float = 0) -> None:
+    """Calls with tensors of the device and of the CPU."""
+    same(call(*(it.to(DEVICE) for it in tensors)), call(*tensors), tolerance)
+
+
+def elementwise() -> None:
+    """Arrays in packs and at odd places, broadcast and strided operands, mixed types, numbers of the host, lists."""
+    for dtype in (*REAL, torch.complex64):
+        for length in LENGTHS:
+            a, b = numbers(length, dtype=dtype), numbers(length, dtype=dtype)
+            check(torch.add, a, b)
+            check(lambda x: x * 3, a)
+    a, b = numbers(1001), numbers(1001)
+    check(lambda x, y: x[1:] + y[:-1], a, b)
+    check(torch.lt, a, b)
+    m, n = numbers(33, 65), numbers(33, 65)
+    check(lambda x, y: x.t() + y.t(), m, n)
+    check(lambda x, y: x[:, ::2] + y[0, ::2], m, n)
+    check(lambda x, y: x + y[:, :1], m, n)
+    check(lambda x, y: x.half() + y, m, n)
+    check(lambda x: x.half() == 3.3, m)
+    check(lambda x, y: torch.where(x > 0, x, y), m, n)
+    check(torch.special.digamma, m, tolerance=1e-4)
+    check(torch.exp, m, tolerance=1e-5)
+    for divide in (torch.floor_divide, torch.remainder):
+        check(divide, numbers(50, dtype=torch.int64), torch.arange(1, 51))
+    lists = [numbers(size) for size in (3, 1001, 17)]
+    on_device = [it.to(DEVICE) for it in lists]
+    for ours, expected in (
+        (torch._foreach_add(on_device, 2.0), torch._foreach_add(lists, 2.0)),
+        (torch._foreach_mul(on_device, on_device), torch._foreach_mul(lists, lists)),
+        (
+            torch._foreach_add([it.half() for it in on_device], on_device),
+            torch._foreach_add([it.half() for it in lists], lists),
+        ),
+    ):
+        for one, other in zip(ours, expected, strict=True):
+            same(one, other)
+
+
+def reductions() -> None:
+    """Short and long ones, along each dimension, by a thread and by a block; several outputs; nothing to reduce."""
+    for shape in ((1,), (5,), (33, 65), (7, 300, 3), (20000,), (3, 5000)):
+        for dtype in (torch.float32, torch.float16, torch.int64):
+            a = numbers(*shape, dtype=dtype)
+            tolerance = 1e-2 if dtype == torch.float16 else 1e-5
+            check(torch.sum, a, tolerance=tolerance)
+            check(torch.argmin, a)
+            for dim in range(len(shape)):
+                check(lambda x, dim=dim: x.sum(dim), a, tolerance=tolerance)
+                check(lambda x, dim=dim: x.max(dim).values, a)
+                check(lambda x, dim=dim: x.max(dim).indices, a)
+        check(lambda x: torch.linalg.vector_norm(x, dim=0), numbers(*shape), tolerance=1e-5)
+    check(lambda x: x.sum((0, 2)), numbers(7, 300, 3), tolerance=1e-4)
+    check(lambda x: x.var(0), numbers(300, 4), tolerance=1e-5)
+    check(lambda x: x.t().sum(0), numbers(40, 5000), tolerance=1e-4)
+    check(lambda x: x.sum(0), torch.empty(0, 3))
+    check(lambda x: (x > 0).any(0), numbers(300, 4))
+    ties = torch.zeros(500)
+    ties[7] = ties[300] = 1
+    check(torch.argmax, ties)
+
+
+def filled(x: torch.Tensor) -> torch.Tensor:
+    """Numbers of one byte and of several, in rows that lie apart."""
+    x[2:5, ::2] = 7.5
+    x[:, 3] = -1
+    x[7] = 0
+    return x
+
+
+def loops() -> None:
+    """Copies between all strides, fills, ranges."""
+    for dtype in (torch.uint8, torch.int16, torch.float32, torch.float64, torch.complex128):
+        m = numbers(33, 65, dtype=torch.float64).to(dtype)
+        check(lambda x: x.t().contiguous(), m)
+        check(lambda x: x.flip(1), m)
+        check(lambda x: x[:, None, ::3].expand(33, 4, 22).contiguous(), m)
+    check(filled, torch.zeros(10, 10))
+    same(torch.arange(0, 100, 3, device=DEVICE), torch.arange(0, 100, 3))
+    same(torch.linspace(0, 1, 17, device=DEVICE), torch.linspace(0, 1, 17), 1e-7)
+    same(torch.full((5, 7), 3.5, device=DEVICE), torch.full((5, 7), 3.5))
+
+
+def drawn() -> list[torch.Tensor]:
+    """Random numbers of each distribution, of several lengths and types."""
+    torch.manual_seed(3)
+    found = []
+    for length in (1, 7, 1001):
+        for dtype in (torch.float32, torch.float64, torch.float16):
+            x = torch.empty(length, dtype=dtype, device=DEVICE)
+            draws = (
+                lambda x: x.uniform_(2, 5),
+                lambda x: x.normal_(1, 2),
+                lambda x: x.exponential_(0.5),
+                lambda x: x.bernoulli_(0.3),
+                lambda x: x.geometric_(0.2),
+            )
+            found += [draw(x).cpu() for draw in draws]
+        ones = torch.ones(length, device=DEVICE)
+        found += [torch.nn.functional.dropout(ones, 0.4).cpu(), torch.bernoulli(ones * 0.3).cpu()]
+        found += [torch.randint(0, 100, (length,), device=DEVICE).cpu(), torch.rand(3, length, device=DEVICE).t().cpu()]
+    return found
+
+
+def errors() -> None:
+    """What a kernel reports is the device's error, in the kernel's words, until it is reset."""
+    for call, words in (
+        (lambda: torch.arange(5, device=DEVICE) // torch.zeros(5, dtype=torch.int64, device=DEVICE), "divided by 0"),
+        (lambda: torch.bernoulli(torch.full((5,), 1.3, device=DEVICE)), "'p' has an element that is not in [0, 1]"),
+        (lambda: torch._assert_async(torch.zeros((), device=DEVICE), "it is zero"), "it is zero"),
+    ):
+        call()
+        with pytest.raises(torch.AcceleratorError, match=re.escape(words)):
+            torch.accelerator.synchronize()
+        torch.openreg.reset_device(DEVICE)
+
+
+if __name__ == "__main__":
+    group, *files = sys.argv[1:]
+    torch.manual_seed(0)
+    if group == "draws":
+        path = Path(files[0])
+        ours = drawn()
+        if path.exists():
+            for one, other in zip(ours, torch.load(path), strict=True):
+                same(one, other, 2e-3 if one.dtype == torch.float16 else 1e-5)
+        else:
+            torch.save(ours, path)
+    else:
+        {"elementwise": elementwise, "reductions": reductions, "loops": loops, "errors": errors}[group]()
+    assert not torch.openreg.fallbacks(), torch.openreg.fallbacks()

@@ -1,0 +1,42 @@
+"""A GPU that is none, to test the driver "cuda" with: what stands in for NVIDIA's driver library and for NVRTC."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).parent
+FLAGS = ("-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-fvisibility=hidden")
+
+
+def build_libcuda(folder: Path) -> Path:
+    """Builds what stands for libcuda; returns its path."""
+    out = folder / "libcuda.so.1"
+    command = [os.environ.get("CC", "cc"), "-std=gnu11", "-D_GNU_SOURCE", *FLAGS, HERE / "stub.c", "-o", out, "-ldl"]
+    subprocess.run(command, check=True)
+    return out
+
+
+def build_nvrtc(folder: Path) -> Path:
+    """Builds what stands for NVRTC, in a folder that looks as if the standard library for GPUs were there."""
+    library = folder / "lib" / "libnvrtc.so"
+    marker = folder / "include" / "cccl" / "cuda" / "std" / "type_traits"
+    for path in (library, marker):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+    compiler = os.environ.get("CXX", "c++")
+    subprocess.run([compiler, "-std=c++20", *FLAGS, HERE / "host_nvrtc.cpp", "-o", library], check=True)
+    return library
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Builds both; returns what makes a process take them for a GPU. What is compiled stays in the folder."""
+    return {
+        "OPENREG_DRIVER": "cuda",
+        "OPENREG_CUDA": "devices=2",
+        "OPENREG_CUDA_LIBRARY": str(build_libcuda(folder)),
+        "OPENREG_CUDA_NVRTC": str(build_nvrtc(folder)),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "TMPDIR": str(folder),
+    }
