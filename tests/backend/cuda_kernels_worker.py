@@ -91,6 +91,54 @@ def reductions() -> None:
     check(torch.argmax, ties)
 
 
+def rows() -> None:
+    """A block of threads to a row: short rows, long ones, strided ones, of types that are converted, masked ones."""
+    for dtype, tolerance in ((torch.float32, 1e-6), (torch.float64, 1e-14), (torch.float16, 1e-3)):
+        for shape in ((5, 3), (4, 257), (3, 2000), (2, 300, 4)):
+            a = numbers(*shape, dtype=dtype)
+            a[0, 0] = -torch.inf
+            grad = numbers(*shape, dtype=dtype)
+            for dim in (0, 1):
+                check(lambda x, dim=dim: torch.softmax(x, dim), a, tolerance=tolerance)
+                check(lambda x, dim=dim: torch.log_softmax(x, dim), a, tolerance=50 * tolerance)
+                y = torch.softmax(a, dim)
+                for backward in (torch._softmax_backward_data, torch._log_softmax_backward_data):
+                    check(
+                        lambda g, y, dim=dim, backward=backward: backward(g, y, dim, g.dtype),
+                        grad,
+                        y if backward is torch._softmax_backward_data else y.log().clamp(min=-20),
+                        tolerance=200 * tolerance,
+                    )
+    check(lambda x: torch.softmax(x, 1, dtype=torch.float32), numbers(5, 300, dtype=torch.float16), tolerance=1e-6)
+
+
+def products() -> None:
+    """By cuBLAS: matrices, vectors, batches, transposed ones, halves, complex numbers, what is added."""
+    for dtype, tolerance in (
+        (torch.float32, 1e-3),
+        (torch.float64, 1e-12),
+        (torch.float16, 1),
+        (torch.bfloat16, 8),
+        (torch.complex64, 1e-3),
+    ):
+        a, b = numbers(7, 30, dtype=dtype), numbers(30, 11, dtype=dtype)
+        check(torch.mm, a, b, tolerance=tolerance)
+        check(lambda x, y: y.t() @ x.t(), a, b, tolerance=tolerance)
+        check(lambda x, y: x[:, ::2].contiguous() @ y[::2], a, b, tolerance=tolerance)
+        check(torch.bmm, numbers(3, 5, 9, dtype=dtype), numbers(3, 9, 4, dtype=dtype), tolerance=tolerance)
+        check(lambda x, y: x @ y[0], numbers(3, 5, 9, dtype=dtype), numbers(3, 9, 4, dtype=dtype), tolerance=tolerance)
+        check(torch.mv, a, b[:, 0], tolerance=tolerance)
+        c = numbers(7, 11, dtype=dtype)
+        check(lambda x, y, z: torch.addmm(z, x, y, beta=0.5, alpha=2), a, b, c, tolerance=2 * tolerance)
+        check(lambda x, y, z: torch.addmm(z[0], x, y), a, b, c, tolerance=tolerance)
+    check(torch.mm, torch.empty(4, 0), torch.empty(0, 3))
+    not_read = torch.full((7, 11), torch.nan, device=DEVICE)
+    same(
+        torch.addmm(not_read, torch.ones(7, 2, device=DEVICE), torch.ones(2, 11, device=DEVICE), beta=0),
+        torch.full((7, 11), 2.0),
+    )
+
+
 def filled(x: torch.Tensor) -> torch.Tensor:
     """Numbers of one byte and of several, in rows that lie apart."""
     x[2:5, ::2] = 7.5
@@ -158,5 +206,12 @@ if __name__ == "__main__":
         else:
             torch.save(ours, path)
     else:
-        {"elementwise": elementwise, "reductions": reductions, "loops": loops, "errors": errors}[group]()
+        {
+            "elementwise": elementwise,
+            "reductions": reductions,
+            "loops": loops,
+            "rows": rows,
+            "products": products,
+            "errors": errors,
+        }[group]()
     assert not torch.openreg.fallbacks(), torch.openreg.fallbacks()

@@ -202,6 +202,7 @@ void Device::reset() {
   physical_.drop();
   if (isSticky(idle)) { // The context is of no use. What it has made is gone with it.
     all.forgetCode(*this);
+    forgetBlas(context());
     const std::lock_guard pools(mutex_);
     (void)library().cuCtxDestroy(context());
     events_[0].clear();

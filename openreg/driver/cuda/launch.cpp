@@ -64,14 +64,17 @@ void launch(
     }
     largest = std::max<uint64_t>(largest, argument.extent);
   }
-  // As many threads as there can be work for, by the largest operand: kernels loop over the rest.
-  constexpr unsigned kThreads = 256;
-  const auto most = static_cast<uint64_t>(device.multiprocessors()) * 8;
-  const auto blocks = static_cast<unsigned>(std::clamp<uint64_t>((largest / 4 + kThreads - 1) / kThreads, 1, most));
   alignas(16) unsigned char bytes[OPENREG_MAX_ARGUMENT_BYTES]; // CUDA reads all of a parameter's bytes.
   if (argsSize != 0) {
     std::memcpy(bytes, args, argsSize);
   }
+  if (kernel.vendor != nullptr) {
+    return kernel.vendor(device, stream, bytes);
+  }
+  // As many threads as there can be work for, by the largest operand: kernels loop over the rest.
+  constexpr unsigned kThreads = 256;
+  const auto most = static_cast<uint64_t>(device.multiprocessors()) * 8;
+  const auto blocks = static_cast<unsigned>(std::clamp<uint64_t>((largest / 4 + kThreads - 1) / kThreads, 1, most));
   Services services = device.services(kernel.name());
   void* parameters[] = {bytes, &services};
   OPENREG_CUDA(cuLaunchKernel, kernel.function, blocks, 1, 1, kThreads, 1, 1, 0, stream, parameters, nullptr);

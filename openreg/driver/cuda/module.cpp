@@ -43,12 +43,14 @@ std::map<std::string, SourceKernel> kernelsOf(std::string_view text) {
   return found;
 }
 
-/// The kernels of this library that have a form for GPUs.
+/// The kernels of this library that have a form for GPUs, or that a library of NVIDIA's has.
 std::map<std::string, SourceKernel> ownKernels() {
   std::map<std::string, SourceKernel> found;
   for (const auto& entry : kernels::registered()) {
-    if (const char* file = kernels::sourceOf(entry.name); file != nullptr) {
-      found[entry.name] = {"", file, entry.minArgsSize};
+    const char* file = kernels::sourceOf(entry.name);
+    const VendorCall vendor = findVendorCall(entry.name);
+    if (file != nullptr || vendor != nullptr) {
+      found[entry.name] = {"", file != nullptr ? file : "", entry.minArgsSize, vendor};
     }
   }
   return found;
@@ -118,12 +120,19 @@ uint64_t Cuda::getKernel(orModule_t module, const char* name) {
   }
   Device& device = *from.device.load();
   device.enter();
-  const Code& code = load(*from.source, found->first, device);
+  const SourceKernel& kernel = found->second;
+  Code code{nullptr, kernel.minArgsSize};
+  if (kernel.vendor != nullptr) {
+    expectBlas(name);
+  } else {
+    code = load(*from.source, found->first, device);
+  }
   return findOrMake(
       kernels, device, [&](const Kernel& other) { return other.of == &found->first; },
       [&](Kernel& made) {
         made.of = &found->first;
         made.function = code.function;
+        made.vendor = kernel.vendor;
         made.minArgs = code.minArgsSize;
       });
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "blas.h"
 #include "common/handle.h"
 #include "library.h"
 
@@ -15,9 +16,11 @@ class Device;
 
 /// What a source says of a kernel.
 struct SourceKernel {
-  std::string arguments;  ///< The type of its arguments; empty for this library's own, which are found by their names.
-  std::string file;       ///< Where it is, if it is this library's own.
-  size_t minArgsSize = 0; ///< Of this library's own.
+  std::string arguments; ///< The type of its arguments; empty for this library's own, which are found by their names.
+  // Of this library's own:
+  std::string file; ///< Where it is.
+  size_t minArgsSize = 0;
+  VendorCall vendor = nullptr; ///< What is called in its place, where a library of NVIDIA's has it.
 };
 
 /// A source, read once, and which kernels are in it.
@@ -33,7 +36,8 @@ struct Kernel : Handled {
   // What follows is set before the handle is.
   const std::string* of = nullptr; ///< Its name in the source, which lives as long as the process.
   CUfunction function = nullptr;
-  size_t minArgs = 0; ///< Fewest bytes of a launch.
+  VendorCall vendor = nullptr; ///< In place of a function.
+  size_t minArgs = 0;          ///< Fewest bytes of a launch.
 
   const char* name() const { return of->c_str(); }
   size_t minArgsSize() const { return minArgs; }

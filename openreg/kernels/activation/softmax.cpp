@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
-#include "kernels/loop/elementwise.h"
+#include "kernels/loop/loop_kernel.h"
+#include "kernels/loop/row.h"
 #include "kernels/math/vector_math.h"
-#include "kernels/reduction/dot.h"
-#include "kernels/reduction/reduce.h"
 
 namespace openreg::kernels {
 
@@ -27,11 +25,6 @@ struct PlainSum {
   C step(C sum, C x, int64_t) const { return sum + x; }
   C join(C a, C b) const { return a + b; }
 };
-
-template <template <class> class F, class C>
-C reduceRow(int64_t count, const C* x) {
-  return stateOfRun(F<C>(), x, count, 0);
-}
 
 // LITERALINCLUDE START: EXP UP TO 0
 /// exp of a number up to 0, and 0 where that is no normal number: in a sum that is at least 1 it counts for nothing,
@@ -78,26 +71,12 @@ struct DeriveLogSoftmax {
   C operator()(C grad, C y) const { return grad - expUpTo0(y) * sum; }
 };
 
-/// One thread's room for the elements of a line: made when first asked for.
-template <class C>
-class Room {
- public:
-  C* of(int64_t count) {
-    elements_.resize(std::max(elements_.size(), static_cast<size_t>(count)));
-    return elements_.data();
-  }
-
- private:
-  std::vector<C> elements_;
-};
-
-/// One of outer × inner softmaxes: `size` elements, `inner` apart. As arrays of the compute type, in place if they lie
-/// in memory as such.
+/// One of outer × inner softmaxes: `size` elements, `inner` apart.
 template <class C>
 class Line {
  public:
   struct Rooms {
-    Room<C> input, grad, result;
+    RowRoom<C> input, grad, result;
   };
 
   Line(const SoftmaxArgs& softmax, int64_t line, Rooms& rooms)
@@ -105,30 +84,17 @@ class Line {
         rooms_(rooms) {}
 
   int64_t size() const { return args_.size; }
-  const C* input() const { return read(args_.input, args_.inputType, rooms_.input); }
-  const C* grad() const { return read(args_.grad, args_.gradType, rooms_.grad); }
+  auto input() const { return rooms_.input.read(row(args_.input, args_.inputType)); }
+  auto grad() const { return rooms_.grad.read(row(args_.grad, args_.gradType)); }
 
   /// Where the result is to be written, before finish().
-  C* result() const { return isArray(args_.resultType) ? static_cast<C*>(args_.result) + first_ : room(); }
-  void finish() const {
-    if (!isArray(args_.resultType)) {
-      const int64_t size = elementSize(args_.resultType);
-      store(args_.resultType, static_cast<char*>(args_.result) + first_ * size, args_.inner * size, args_.size, room());
-    }
-  }
+  auto result() const { return rooms_.result.write(row(args_.result, args_.resultType)); }
+  void finish() const { rooms_.result.wrote(row(args_.result, args_.resultType)); }
 
  private:
-  bool isArray(DType dtype) const { return args_.inner == 1 && dtype == kDTypeOf<C>; }
-  C* room() const { return rooms_.result.of(args_.size); }
-
-  const C* read(const void* data, DType dtype, Room<C>& converted) const {
-    if (isArray(dtype)) {
-      return static_cast<const C*>(data) + first_;
-    }
+  RowOfElements row(const void* data, DType dtype) const {
     const int64_t size = elementSize(dtype);
-    C* elements = converted.of(args_.size);
-    load(dtype, static_cast<const char*>(data) + first_ * size, args_.inner * size, args_.size, elements);
-    return elements;
+    return {static_cast<char*>(const_cast<void*>(data)) + first_ * size, dtype, args_.inner * size, args_.size};
   }
 
   const SoftmaxArgs& args_;
@@ -138,68 +104,66 @@ class Line {
 
 template <class C>
 void softmax(const Line<C>& line) {
-  const C* x = line.input();
-  C* y = line.result();
-  apply(ExpFrom<C>{reduceRow<Largest>(line.size(), x)}, line.size(), y, x);
-  apply(Scale<C>{C(1) / reduceRow<PlainSum>(line.size(), y)}, line.size(), y, y);
+  const auto x = line.input();
+  const auto y = line.result();
+  const auto powers = mapRow(ExpFrom<C>{reduceRow(Largest<C>(), line.size(), x)}, line.size(), y, x);
+  apply(Scale<C>{C(1) / reduceRow(PlainSum<C>(), line.size(), powers)}, line.size(), y, powers);
 }
 
 template <class C>
 void softmaxBackward(const Line<C>& line) {
-  const C* grad = line.grad();
-  const C* y = line.input();
+  const auto grad = line.grad();
+  const auto y = line.input();
   apply(DeriveSoftmax<C>{dot(line.size(), grad, y)}, line.size(), line.result(), grad, y);
 }
 
 template <class C>
 void logSoftmax(const Line<C>& line) {
-  const C* x = line.input();
-  const ExpFrom<C> expFrom{reduceRow<Largest>(line.size(), x)};
-  C sum = 0;
-  C powers[kBlock];
-  for (int64_t at = 0; at < line.size(); at += kBlock) {
-    const int64_t count = std::min(kBlock, line.size() - at);
-    apply(expFrom, count, powers, x + at);
-    sum += stateOfRun(PlainSum<C>(), powers, count, at);
-  }
+  const auto x = line.input();
+  const ExpFrom<C> expFrom{reduceRow(Largest<C>(), line.size(), x)};
+  const C sum = reduceMapped(PlainSum<C>(), expFrom, line.size(), x);
   apply(SubtractBoth<C>{expFrom.offset, std::log(sum)}, line.size(), line.result(), x);
 }
 
 template <class C>
 void logSoftmaxBackward(const Line<C>& line) {
-  const C* grad = line.grad();
-  apply(DeriveLogSoftmax<C>{reduceRow<PlainSum>(line.size(), grad)}, line.size(), line.result(), grad, line.input());
+  const auto grad = line.grad();
+  const C sum = reduceRow(PlainSum<C>(), line.size(), grad);
+  apply(DeriveLogSoftmax<C>{sum}, line.size(), line.result(), grad, line.input());
 }
 
 template <class C, auto function>
-struct SoftmaxKernel {
-  void operator()(const SoftmaxArgs& args, orKernelContext& context) const {
-    context.parallelFor(
-        &context, args.outer * args.inner, kGrain / 4 / std::max(int64_t{1}, args.size) + 1,
-        [](void* state, int64_t begin, int64_t end) {
-          typename Line<C>::Rooms rooms;
-          for (int64_t number = begin; number < end; ++number) {
-            const Line<C> line(*static_cast<const SoftmaxArgs*>(state), number, rooms);
-            function(line);
-            line.finish();
-          }
-        },
-        const_cast<SoftmaxArgs*>(&args));
+class SoftmaxLoop {
+ public:
+  static const char* refusal(const SoftmaxArgs& /*args*/) { return nullptr; }
+  explicit SoftmaxLoop(const SoftmaxArgs& args) : args_(args) {}
+  int64_t count() const { return args_.outer * args_.inner; }
+  int64_t grain() const { return kGrain / 4 / std::max(int64_t{1}, args_.size) + 1; }
+  void operator()(int64_t begin, int64_t end) const {
+    typename Line<C>::Rooms rooms;
+    for (int64_t number = begin; number < end; ++number) {
+      const Line<C> line(args_, number, rooms);
+      function(line);
+      line.finish();
+    }
   }
+
+ private:
+  const SoftmaxArgs& args_;
 };
 template <class C>
-using Softmax = SoftmaxKernel<C, &softmax<C>>;
+using Softmax = SoftmaxLoop<C, &softmax<C>>;
 template <class C>
-using SoftmaxBackward = SoftmaxKernel<C, &softmaxBackward<C>>;
+using SoftmaxBackward = SoftmaxLoop<C, &softmaxBackward<C>>;
 template <class C>
-using LogSoftmax = SoftmaxKernel<C, &logSoftmax<C>>;
+using LogSoftmax = SoftmaxLoop<C, &logSoftmax<C>>;
 template <class C>
-using LogSoftmaxBackward = SoftmaxKernel<C, &logSoftmaxBackward<C>>;
+using LogSoftmaxBackward = SoftmaxLoop<C, &logSoftmaxBackward<C>>;
 
-const RegisterTypes<"softmax", SoftmaxArgs, Softmax, float, double> kSoftmax;
-const RegisterTypes<"softmax_backward", SoftmaxArgs, SoftmaxBackward, float, double> kSoftmaxBackward;
-const RegisterTypes<"log_softmax", SoftmaxArgs, LogSoftmax, float, double> kLogSoftmax;
-const RegisterTypes<"log_softmax_backward", SoftmaxArgs, LogSoftmaxBackward, float, double> kLogSoftmaxBackward;
+const RowLoops<"softmax", SoftmaxArgs, Softmax, float, double> kSoftmax;
+const RowLoops<"softmax_backward", SoftmaxArgs, SoftmaxBackward, float, double> kSoftmaxBackward;
+const RowLoops<"log_softmax", SoftmaxArgs, LogSoftmax, float, double> kLogSoftmax;
+const RowLoops<"log_softmax_backward", SoftmaxArgs, LogSoftmaxBackward, float, double> kLogSoftmaxBackward;
 
 } // namespace
 

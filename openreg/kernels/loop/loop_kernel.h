@@ -16,7 +16,7 @@ namespace openreg::kernels {
 ///     int64_t count() const                              how many iterations there are
 ///     void operator()(int64_t begin, int64_t end) const  does those of [begin, end), in any thread;
 ///                                                        with an orKernelContext& behind them, it may fail
-///     static constexpr int64_t kGrain                    how many are worth a thread, if not as many as of elements
+///     int64_t grain() const                              how many are worth a thread, if not as many as of elements
 ///
 /// Iterations share nothing that one of them writes. So a processor's threads take long pieces of them, and a GPU's one
 /// iteration each.
@@ -31,13 +31,10 @@ struct LoopKernel {
       const L loop;
       orKernelContext& context;
     } state{L(args), *context};
-    constexpr int64_t grain = [] {
-      if constexpr (requires { L::kGrain; }) {
-        return L::kGrain;
-      } else {
-        return kGrain;
-      }
-    }();
+    int64_t grain = kGrain;
+    if constexpr (requires { state.loop.grain(); }) {
+      grain = state.loop.grain();
+    }
     context->parallelFor(
         context, state.loop.count(), grain,
         [](void* bytes, int64_t begin, int64_t end) {
@@ -57,8 +54,16 @@ struct LoopKernel {
 template <Name name, class Args, class L>
 class Loop : public Entry<name, Args, sizeof(Args), &LoopKernel<Args, L>::run> {};
 
+/// The same where an iteration is a row of elements: a block of a GPU's threads does it together. It is written in the
+/// operations of row.h, and whatever else it does each of these threads does, too.
+template <Name name, class Args, class L>
+class RowLoop : public Loop<name, Args, L> {};
+
 /// A static object of this type makes kernels of a loop template, one for each of the compute types: "name.float", …
 template <Name name, class Args, template <class> class L, class... C>
 class Loops : public Loop<fullName<name, C>(), Args, L<C>>... {};
+
+template <Name name, class Args, template <class> class L, class... C>
+class RowLoops : public RowLoop<fullName<name, C>(), Args, L<C>>... {};
 
 } // namespace openreg::kernels

@@ -84,9 +84,6 @@ P parametersOf(const StridedArgs& args) {
 template <class Bits, int operands>
 class BlockLoop {
  public:
-  // A random number is worth some additions: a quarter of the usual elements is enough for a thread.
-  static constexpr int64_t kGrain = kernels::kGrain / 4 / kPerBlock<Bits>;
-
   static const char* refusal(const StridedArgs& args) {
     const bool good = args.dims >= 0 && args.dims <= kMaxOperandDims && args.operands == operands;
     return good ? nullptr : "dims or operands is out of range";
@@ -95,6 +92,8 @@ class BlockLoop {
   explicit BlockLoop(const StridedArgs& args) : args_(args) {}
 
   int64_t count() const { return (args_.elements() + kPerBlock<Bits> - 1) / kPerBlock<Bits>; }
+  /// A random number is worth some additions: a quarter of the usual elements is enough for a thread.
+  int64_t grain() const { return kGrain / 4 / kPerBlock<Bits>; }
 
  protected:
   /// A walk through an operand from the first element of a block on.

@@ -1,4 +1,4 @@
-"""A GPU that is none, to test the driver "cuda" with: what stands in for NVIDIA's driver library and for NVRTC."""
+"""A GPU that is none, to test the driver "cuda" with: what stands in for NVIDIA's libraries."""
 
 from __future__ import annotations
 
@@ -30,13 +30,22 @@ def build_nvrtc(folder: Path) -> Path:
     return library
 
 
+def build_cublas(folder: Path) -> Path:
+    """Builds what stands for cuBLAS; returns its path."""
+    out = folder / "libcublas.so"
+    compiler = os.environ.get("CXX", "c++")
+    subprocess.run([compiler, "-std=c++20", *FLAGS, HERE / "host_cublas.cpp", "-o", out], check=True)
+    return out
+
+
 def environment(folder: Path) -> dict[str, str]:
-    """Builds both; returns what makes a process take them for a GPU. What is compiled stays in the folder."""
+    """Builds all three; returns what makes a process take them for a GPU. What is compiled stays in the folder."""
     return {
         "OPENREG_DRIVER": "cuda",
         "OPENREG_CUDA": "devices=2",
         "OPENREG_CUDA_LIBRARY": str(build_libcuda(folder)),
         "OPENREG_CUDA_NVRTC": str(build_nvrtc(folder)),
+        "OPENREG_CUDA_CUBLAS": str(build_cublas(folder)),
         "XDG_CACHE_HOME": str(folder / "cache"),
         "TMPDIR": str(folder),
     }

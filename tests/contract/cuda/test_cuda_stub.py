@@ -142,3 +142,13 @@ module = ffi.new("orModule_t*")
 error = lib.orModuleLoad(module, {str(library)!r}.encode())
 api.check(error, "orErrorNotFound", "libopenreg.so', a shared library for the host's processor; expected the source")
 """)
+
+
+def test_products_are_missing_without_cublas(on_stub: Callable[..., str]) -> None:
+    """The refusal says which package has it."""
+    on_stub("""
+module, kernel = ffi.new("orModule_t*"), ffi.new("orKernel_t*")
+api.ok(lib.orModuleLoad(module, b"openreg"))
+error = lib.orModuleGetKernel(kernel, module[0], b"gemm.float")
+api.check(error, "orErrorNotFound", "kernel 'gemm.float' is cuBLAS's, and libcublas.so.13 or .12 cannot be opened")
+""", OPENREG_CUDA_CUBLAS="/no/such/libcublas.so.13")  # fmt: skip

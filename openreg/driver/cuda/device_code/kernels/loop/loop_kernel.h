@@ -27,12 +27,34 @@ struct LoopKernel {
   }
 };
 
+/// A kernel out of a loop over rows: a block of threads does a row at a time.
+template <class Args, class L>
+struct RowKernel {
+  static void run(const void* bytes, orKernelContext* context) {
+    const auto& args = *static_cast<const Args*>(bytes);
+    if (const char* why = L::refusal(args); why != nullptr) {
+      return context->fail(context, orErrorInvalidValue, why);
+    }
+    const L loop(args);
+    const int64_t rows = loop.count();
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+      loop(row, row + 1);
+    }
+  }
+};
+
 /// A static object of this type makes a loop the kernel `name`.
 template <Name name, class Args, class L>
 class Loop : public Entry<name, Args, sizeof(Args), &LoopKernel<Args, L>::run> {};
 
+template <Name name, class Args, class L>
+class RowLoop : public Entry<name, Args, sizeof(Args), &RowKernel<Args, L>::run> {};
+
 /// A static object of this type makes kernels of a loop template, one for each of the compute types: "name.float", …
 template <Name name, class Args, template <class> class L, class... C>
 class Loops : public Loop<fullName<name, C>(), Args, L<C>>... {};
+
+template <Name name, class Args, template <class> class L, class... C>
+class RowLoops : public RowLoop<fullName<name, C>(), Args, L<C>>... {};
 
 } // namespace openreg::kernels

@@ -7,6 +7,7 @@
 #include "kernels/launch/operand.h"
 #include "kernels/loop/block.h"
 #include "kernels/loop/functor.h"
+#include "kernels/loop/row.h"
 #include "kernels/reduction/accumulator.h"
 #include "openreg_kernel.h"
 
@@ -65,22 +66,12 @@ class ReduceKernel {
   }
 
   void byBlock() const {
-    alignas(State) __shared__ char shared[kThreads * sizeof(State)];
-    auto* states = reinterpret_cast<State*>(shared);
     const int me = static_cast<int>(threadIdx.x);
     for (int64_t result = blockIdx.x; result < kept_.elements; result += gridDim.x) {
-      states[me] = partOf(result, me, kThreads);
-      __syncthreads();
-      for (int left = kThreads / 2; left > 0; left /= 2) {
-        if (me < left) {
-          states[me] = functor_.join(states[me], states[me + left]);
-        }
-        __syncthreads();
-      }
+      const State state = joinThreads(functor_, partOf(result, me, kThreads));
       if (me == 0) {
-        put(result, states[0]);
+        put(result, state);
       }
-      __syncthreads(); // before the next result's states take the place of these
     }
   }
 

@@ -1,0 +1,125 @@
+// Operations on rows of elements on a GPU. All threads of a block call them with the same row. Element i is always the
+// same thread's, so one operation may read what the one before it has written.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/loop/block.h"
+#include "kernels/reduction/accumulator.h"
+#include "openreg_kernel.h"
+
+namespace openreg::kernels {
+
+/// Elements of a row in memory, `stride` bytes apart.
+struct RowOfElements {
+  void* data;
+  DType dtype;
+  int64_t stride;
+  int64_t count;
+};
+
+/// A row as numbers of type C: they are converted when they are read and written.
+template <class C>
+struct Row {
+  RowOfElements elements;
+
+  C operator[](int64_t i) const {
+    return elements.dtype == kDTypeOf<C> ? *static_cast<const C*>(at(i)) : loadOne<C>(elements.dtype, at(i));
+  }
+  void set(int64_t i, C value) const {
+    if (elements.dtype == kDTypeOf<C>) {
+      *static_cast<C*>(at(i)) = value;
+    } else {
+      storeOne<C>(elements.dtype, at(i), value);
+    }
+  }
+
+ private:
+  void* at(int64_t i) const { return static_cast<char*>(elements.data) + i * elements.stride; }
+};
+
+/// A function of each element of a row, computed when it is read.
+template <class M, class R>
+struct MappedRow {
+  M map;
+  R row;
+  auto operator[](int64_t i) const { return map(row[i]); }
+};
+
+/// The products of two rows' elements.
+template <class R, class S>
+struct ProductOfRows {
+  R a;
+  S b;
+  auto operator[](int64_t i) const { return a[i] * b[i]; }
+};
+
+/// Rows need no room.
+template <class C>
+struct RowRoom {
+  Row<C> read(const RowOfElements& row) const { return {row}; }
+  Row<C> write(const RowOfElements& row) const { return {row}; }
+  void wrote(const RowOfElements& /*row*/) const {}
+};
+
+/// out = functor(in...), element by element.
+template <class F, class C, class... R>
+void apply(F functor, int64_t count, Row<C> out, const R&... in) {
+  for (int64_t i = threadIdx.x; i < count; i += kThreads) {
+    out.set(i, functor(in[i]...));
+  }
+}
+
+/// The states of all threads of a block, joined: every thread has the result.
+template <class F, class State>
+State joinThreads(const F& functor, const State& mine) {
+  alignas(State) __shared__ char shared[kThreads * sizeof(State)];
+  auto* states = reinterpret_cast<State*>(shared);
+  const int me = static_cast<int>(threadIdx.x);
+  states[me] = mine;
+  __syncthreads();
+  for (int left = kThreads / 2; left > 0; left /= 2) {
+    if (me < left) {
+      states[me] = functor.join(states[me], states[me + left]);
+    }
+    __syncthreads();
+  }
+  const State joined = states[0];
+  __syncthreads(); // before others take the place of these
+  return joined;
+}
+
+/// What a functor of a reduction makes of a row.
+template <class F, class R>
+StateOf<F> reduceRow(F functor, int64_t count, const R& row) {
+  auto state = functor.start();
+  for (int64_t i = threadIdx.x; i < count; i += kThreads) {
+    state = functor.step(state, row[i], i);
+  }
+  return joinThreads(functor, state);
+}
+
+/// The same of `map` of each element.
+template <class F, class M, class R>
+StateOf<F> reduceMapped(F functor, M map, int64_t count, const R& row) {
+  return reduceRow(functor, count, MappedRow<M, R>{map, row});
+}
+
+/// `map` of each element, for use more than once.
+template <class M, class C, class R>
+MappedRow<M, R> mapRow(M map, int64_t /*count*/, const Row<C>& /*room*/, const R& row) {
+  return {map, row};
+}
+
+/// Σ a · b
+template <class C, class S>
+C dot(int64_t count, const Row<C>& a, const S& b) {
+  struct Sum {
+    Accumulator<C> start() const { return 0; }
+    Accumulator<C> step(Accumulator<C> sum, C x, int64_t) const { return sum + Accumulator<C>(x); }
+    Accumulator<C> join(Accumulator<C> a, Accumulator<C> b) const { return a + b; }
+  };
+  return C(reduceRow(Sum(), count, ProductOfRows<Row<C>, S>{a, b}));
+}
+
+} // namespace openreg::kernels

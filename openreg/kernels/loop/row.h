@@ -1,0 +1,84 @@
+// Operations on rows of elements, in arrays of the type that is computed in.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/loop/elementwise_loop.h"
+#include "kernels/reduction/dot.h"
+#include "kernels/reduction/reduce_loop.h"
+
+namespace openreg::kernels {
+
+/// Elements of a row in memory, `stride` bytes apart. Where they are what is computed in, and one behind the other,
+/// they are used where they are, and else in a room of the thread's own.
+struct RowOfElements {
+  void* data;
+  DType dtype;
+  int64_t stride;
+  int64_t count;
+
+  /// Whether it is an array of C.
+  template <class C>
+  bool isArray() const {
+    return dtype == kDTypeOf<C> && stride == sizeof(C);
+  }
+};
+
+/// One thread's room for the elements of a row: made when first asked for.
+template <class C>
+class RowRoom {
+ public:
+  /// A row, to be read.
+  const C* read(const RowOfElements& row) {
+    if (row.isArray<C>()) {
+      return static_cast<const C*>(row.data);
+    }
+    load(row.dtype, static_cast<const char*>(row.data), row.stride, row.count, of(row.count));
+    return elements_.data();
+  }
+
+  /// Where a row is to be written, before wrote().
+  C* write(const RowOfElements& row) { return row.isArray<C>() ? static_cast<C*>(row.data) : of(row.count); }
+  void wrote(const RowOfElements& row) const {
+    if (!row.isArray<C>()) {
+      store(row.dtype, static_cast<char*>(row.data), row.stride, row.count, elements_.data());
+    }
+  }
+
+ private:
+  C* of(int64_t count) {
+    elements_.resize(std::max(elements_.size(), static_cast<size_t>(count)));
+    return elements_.data();
+  }
+
+  std::vector<C> elements_;
+};
+
+/// What a functor of a reduction makes of a row.
+template <class F, class C>
+StateOf<F> reduceRow(F functor, int64_t count, const C* row) {
+  return stateOfRun(functor, row, count, 0);
+}
+
+/// The same of `map` of each element, which is kept nowhere.
+template <class F, class M, class C>
+StateOf<F> reduceMapped(F functor, M map, int64_t count, const C* row) {
+  auto state = functor.start();
+  C mapped[kBlock];
+  for (int64_t at = 0; at < count; at += kBlock) {
+    const int64_t part = std::min(kBlock, count - at);
+    apply(map, part, mapped, row + at);
+    state = functor.join(state, stateOfRun(functor, static_cast<const C*>(mapped), part, at));
+  }
+  return state;
+}
+
+/// `map` of each element, for use more than once: in `room`, which may be where the row's result comes.
+template <class M, class C>
+const C* mapRow(M map, int64_t count, C* room, const C* row) {
+  apply(map, count, room, row);
+  return room;
+}
+
+} // namespace openreg::kernels
