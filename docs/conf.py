@@ -62,6 +62,7 @@ openreg_beside = [
     "guide/drivers",
     "guide/your-backend",
     "guide/isolated-device",
+    "guide/gpu",
     "guide/code-generation",
     "guide/replacing-operators",
     "guide/doctor",

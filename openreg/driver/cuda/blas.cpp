@@ -107,6 +107,7 @@ std::optional<Types> typesOf(DType dtype) {
   }
 }
 
+// LITERALINCLUDE START: CUBLAS
 /// A matrix in lines that lie one behind the other: rows, or, if it is transposed, columns.
 struct Lines {
   bool transposed;
@@ -149,6 +150,8 @@ void multiply(Device& device, CUstream stream, const void* bytes) {
     throw Refused{orDriverError(orErrorVendor, "cublasGemmStridedBatchedEx failed with status %d", status)};
   }
 }
+
+// LITERALINCLUDE END: CUBLAS
 
 } // namespace
 

@@ -134,10 +134,17 @@ Task taskOfOwn(const std::string& file, const std::string& kernel) {
     task.headers[name] = "#pragma once\n#include <cuda/std/" + name +
                          ">\nnamespace std { using namespace cuda::std; }\n" + (name == "cmath" ? kMath : "");
   }
+  const std::string cccl = standardLibrary();
+  if (cccl.empty() && nvrtc().complete) { // without a compiler, that is what is said
+    throw Refused{orDriverError(
+        orErrorNotFound,
+        "'%s' can't be compiled without CCCL: beside NVRTC there is no include/cccl/cuda/std; expected NVIDIA's "
+        "package nvidia-cuda-cccl",
+        file.c_str())};
+  }
   // The compiler warns of Asked's friend, which is no template. It is meant to be none.
   task.options = {
-      "-DOPENREG_NAME=\"" + kernel + "\"", "-I" + standardLibrary(), "-diag-suppress=1301", "-device-int128",
-      "-D__extension__="};
+      "-DOPENREG_NAME=\"" + kernel + "\"", "-I" + cccl, "-diag-suppress=1301", "-device-int128", "-D__extension__="};
   return task;
 }
 

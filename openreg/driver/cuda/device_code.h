@@ -24,6 +24,7 @@ struct Asked_ {
 };
 )";
 
+// LITERALINCLUDE START: ASKED
 /// Of this library's own kernels, the one that is asked for.
 constexpr char kBehindOwn[] = R"(
 using Asked_ = decltype(found(openreg::kernels::Asked<OPENREG_NAME>()));
@@ -38,6 +39,7 @@ openreg_kernel(const __grid_constant__ Asked_::Args arguments, const __grid_cons
   Asked_::function(&arguments, &context);
 }
 )";
+// LITERALINCLUDE END: ASKED
 
 /// The standard library for a GPU is NVIDIA's CCCL, by the names that kernels know it by.
 constexpr const char* kStandardHeaders[] = {"algorithm", "array",       "bit",     "cmath",      "complex",

@@ -1,6 +1,13 @@
 # Writes ${OUT}: a C++ source that has the sources of kernels as text, for the compiler of the GPU's code.
 #   cmake -DROOT=openreg -DOUT=sources.cpp -P embed.cmake
-set(text "#include \"cuda/sources.h\"\n\nnamespace openreg::cuda {\n\nstd::span<const SourceFile> sourceFiles() {\n  static constexpr SourceFile files[] = {\n")
+set(text [[
+#include "cuda/sources.h"
+
+namespace openreg::cuda {
+
+std::span<const SourceFile> sourceFiles() {
+  static constexpr SourceFile files[] = {
+]])
 # What stands in for a file of the kernels on a GPU comes first: that is what is found.
 foreach(folder driver/cuda/device_code .)
   file(GLOB_RECURSE files RELATIVE "${ROOT}/${folder}" "${ROOT}/${folder}/*.h" "${ROOT}/${folder}/kernels/*.cpp")
@@ -8,7 +15,14 @@ foreach(folder driver/cuda/device_code .)
   list(SORT files)
   foreach(name ${files})
     file(READ "${ROOT}/${folder}/${name}" content)
-    string(APPEND text "{\"${name}\", R\"OPENREG(${content})OPENREG\"},\n")
+    string(APPEND text [[{"]] "${name}" [[", R"OPENREG(]] "${content}" [[)OPENREG"},]] "\n")
   endforeach()
 endforeach()
-file(WRITE "${OUT}" "${text}  };\n  return files;\n}\n\n} // namespace openreg::cuda\n")
+string(APPEND text [[
+  };
+  return files;
+}
+
+} // namespace openreg::cuda
+]])
+file(WRITE "${OUT}" "${text}")

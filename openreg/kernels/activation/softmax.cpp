@@ -102,6 +102,7 @@ class Line {
   Rooms& rooms_;
 };
 
+// LITERALINCLUDE START: SOFTMAX ROW
 template <class C>
 void softmax(const Line<C>& line) {
   const auto x = line.input();
@@ -109,6 +110,7 @@ void softmax(const Line<C>& line) {
   const auto powers = mapRow(ExpFrom<C>{reduceRow(Largest<C>(), line.size(), x)}, line.size(), y, x);
   apply(Scale<C>{C(1) / reduceRow(PlainSum<C>(), line.size(), powers)}, line.size(), y, powers);
 }
+// LITERALINCLUDE END: SOFTMAX ROW
 
 template <class C>
 void softmaxBackward(const Line<C>& line) {

@@ -20,6 +20,7 @@ void add(const orKernelEntry& entry, const char* source = nullptr);
 /// and for a name that is none.
 const char* sourceOf(const char* name);
 
+// LITERALINCLUDE START: ENTRY
 /// A static object of this type makes a function the kernel `name`. The file that it stands in is the kernel's source.
 /// @tparam Args The struct that its argument bytes are.
 /// @tparam minArgsSize Fewest bytes of them.
@@ -42,6 +43,8 @@ class HostEntry {
  private:
   static constexpr auto kName = name;
 };
+
+// LITERALINCLUDE END: ENTRY
 
 /// A static object of this type makes a functor of an argument struct the kernel `name`.
 template <Name name, class Args, class Kernel>

@@ -48,8 +48,8 @@ static int atomicCAS(int* at, int expected, int wanted) {
 static void __threadfence_system() { __sync_synchronize(); }
 #define __shared__ static // blocks run one after the other
 
-// Threads of a block as coroutines: one runs until it waits for the others, then the next one does. Contexts give each a
-// stack of its own; from then on jumps lead from one to the other, which the system need not be asked for.
+// Threads of a block as coroutines: one runs until it waits for the others, then the next one does. Contexts give each
+// a stack of its own; from then on jumps lead from one to the other, which the system need not be asked for.
 #include <setjmp.h>
 #include <ucontext.h>
 struct Thread {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ..conftest import ChildFunction
-from .stub import build_libcuda
+from .stub import build_libcuda, build_nvrtc
 
 # What the programs below have: the stub's own functions, a device pointer, and how often a function has been called.
 SETUP = """
@@ -152,3 +153,27 @@ api.ok(lib.orModuleLoad(module, b"openreg"))
 error = lib.orModuleGetKernel(kernel, module[0], b"gemm.float")
 api.check(error, "orErrorNotFound", "kernel 'gemm.float' is cuBLAS's, and libcublas.so.13 or .12 cannot be opened")
 """, OPENREG_CUDA_CUBLAS="/no/such/libcublas.so.13")  # fmt: skip
+
+
+def test_kernels_are_missing_without_nvrtc(on_stub: Callable[..., str], tmp_path: Path) -> None:
+    """The refusal says which package has it."""
+    on_stub("""
+module, kernel = ffi.new("orModule_t*"), ffi.new("orKernel_t*")
+api.ok(lib.orModuleLoad(module, b"openreg"))
+error = lib.orModuleGetKernel(kernel, module[0], b"add")
+words = "'kernels/pointwise/add.cpp' can't be compiled without NVRTC: libnvrtc.so.13 or .12 cannot be opened"
+api.check(error, "orErrorNotFound", words)
+""", OPENREG_CUDA_NVRTC="/no/such/libnvrtc.so", XDG_CACHE_HOME=str(tmp_path))  # fmt: skip
+
+
+def test_kernels_are_missing_without_the_standard_library_for_gpus(on_stub: Callable[..., str], tmp_path: Path) -> None:
+    """It is a package of its own, which who has the compiler may lack."""
+    library = build_nvrtc(tmp_path)
+    shutil.rmtree(tmp_path / "include")
+    on_stub("""
+module, kernel = ffi.new("orModule_t*"), ffi.new("orKernel_t*")
+api.ok(lib.orModuleLoad(module, b"openreg"))
+error = lib.orModuleGetKernel(kernel, module[0], b"add")
+words = "'kernels/pointwise/add.cpp' can't be compiled without CCCL: beside NVRTC there is no include/cccl/cuda/std"
+api.check(error, "orErrorNotFound", words)
+""", OPENREG_CUDA_NVRTC=str(library), XDG_CACHE_HOME=str(tmp_path))  # fmt: skip

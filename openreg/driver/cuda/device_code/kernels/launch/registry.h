@@ -8,6 +8,7 @@
 
 namespace openreg::kernels {
 
+// LITERALINCLUDE START: GPU ENTRY
 /// What a kernel's name leads to.
 template <class ArgumentStruct, orKernelFn kernelFunction>
 struct Found {
@@ -26,5 +27,6 @@ template <Name name, class Args, size_t minArgsSize, orKernelFn function>
 class Entry {
   friend constexpr auto found(Asked<name> /*name*/) { return Found<Args, function>(); }
 };
+// LITERALINCLUDE END: GPU ENTRY
 
 } // namespace openreg::kernels

@@ -8,6 +8,7 @@
 
 namespace openreg::kernels {
 
+// LITERALINCLUDE START: GPU LOOP
 /// A kernel out of a loop L: see the file of this name among the kernels.
 template <class Args, class L>
 struct LoopKernel {
@@ -42,6 +43,7 @@ struct RowKernel {
     }
   }
 };
+// LITERALINCLUDE END: GPU LOOP
 
 /// A static object of this type makes a loop the kernel `name`.
 template <Name name, class Args, class L>

@@ -62,6 +62,7 @@ struct RowRoom {
   void wrote(const RowOfElements& /*row*/) const {}
 };
 
+// LITERALINCLUDE START: GPU ROW
 /// out = functor(in...), element by element.
 template <class F, class C, class... R>
 void apply(F functor, int64_t count, Row<C> out, const R&... in) {
@@ -98,6 +99,7 @@ StateOf<F> reduceRow(F functor, int64_t count, const R& row) {
   }
   return joinThreads(functor, state);
 }
+// LITERALINCLUDE END: GPU ROW
 
 /// The same of `map` of each element.
 template <class F, class M, class R>
