@@ -42,10 +42,9 @@ openreg_kernel(const __grid_constant__ Asked_::Args arguments, const __grid_cons
 // LITERALINCLUDE END: ASKED
 
 /// The standard library for a GPU is NVIDIA's CCCL, by the names that kernels know it by.
-constexpr const char* kStandardHeaders[] = {"algorithm", "array",       "bit",     "cmath",      "complex",
-                                            "cstddef",   "cstdint",     "cstring", "functional", "initializer_list",
-                                            "limits",    "numbers",     "numeric", "span",       "string_view",
-                                            "tuple",     "type_traits", "utility"};
+constexpr const char* kStandardHeaders[] = {
+    "algorithm",        "array",  "bit",     "cmath",   "complex", "cstddef", "cstdint",     "cstring", "functional",
+    "initializer_list", "limits", "numbers", "numeric", "span",    "tuple",   "type_traits", "utility"};
 
 /// What POSIX adds to one of them.
 constexpr char kMath[] = R"(

@@ -2,13 +2,13 @@
 // be asked for the kernel of that name.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <string_view>
 
 #include "kernels/launch/dtype.h"
 
 namespace openreg::kernels {
+
+// No header of algorithms: every kernel includes this file.
 
 /// A text that can be a template argument. @tparam size Its bytes, with the 0 at its end.
 template <size_t size>
@@ -17,23 +17,40 @@ struct Name {
 
   constexpr Name() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): so that a literal is one
-  constexpr Name(const char (&literal)[size]) { std::copy_n(literal, size, text); }
+  constexpr Name(const char (&literal)[size]) { put(literal, size, 0); }
+
+  /// Puts `count` letters in, from place `at` on.
+  constexpr void put(const char* letters, size_t count, size_t at) {
+    for (size_t i = 0; i < count; ++i) {
+      text[at + i] = letters[i];
+    }
+  }
 };
 
 /// "foreach_add" of "foreach_" and "add".
 template <size_t sizeOfFirst, size_t sizeOfSecond>
 constexpr auto operator+(const Name<sizeOfFirst>& first, const Name<sizeOfSecond>& second) {
   Name<sizeOfFirst + sizeOfSecond - 1> joined;
-  std::copy_n(second.text, sizeOfSecond, std::copy_n(first.text, sizeOfFirst - 1, joined.text));
+  joined.put(first.text, sizeOfFirst - 1, 0);
+  joined.put(second.text, sizeOfSecond, sizeOfFirst - 1);
   return joined;
+}
+
+constexpr size_t lengthOf(const char* text) {
+  size_t length = 0;
+  while (text[length] != 0) {
+    ++length;
+  }
+  return length;
 }
 
 /// "add.float" of "add" and float.
 template <Name name, class C>
 constexpr auto fullName() {
-  constexpr std::string_view kType = computeTypeName(kComputeTypeOf<C>);
-  Name<kType.size() + 1> type;
-  std::copy_n(kType.data(), kType.size(), type.text);
+  constexpr const char* kType = computeTypeName(kComputeTypeOf<C>);
+  constexpr size_t kLength = lengthOf(kType);
+  Name<kLength + 1> type;
+  type.put(kType, kLength, 0);
   return name + Name(".") + type;
 }
 
