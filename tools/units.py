@@ -44,7 +44,6 @@ def read_units(build: Path) -> list[Unit]:
         file = Path(entry["file"])
         sources = [file]
         if file.is_relative_to(build) and file.is_file():
-            included = [root / name for name in INCLUDED.findall(file.read_text())]
-            sources = [path for path in included if path.is_file()]  # none of a file that is generated as a whole
+            sources = [root / name for name in INCLUDED.findall(file.read_text())]
         found.append(Unit(file, tuple(sources), tuple(shlex.split(entry["command"])), Path(entry["directory"])))
     return found

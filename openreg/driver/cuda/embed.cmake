@@ -1,13 +1,6 @@
-# Writes ${OUT}: a C++ source that has the sources of kernels as text, for the compiler of the GPU's code.
-#   cmake -DROOT=openreg -DOUT=sources.cpp -P embed.cmake
-set(text [[
-#include "cuda/sources.h"
-
-namespace openreg::cuda {
-
-std::span<const SourceFile> sourceFiles() {
-  static constexpr SourceFile files[] = {
-]])
+# Writes ${OUT}: the sources of kernels as text, for the compiler of the GPU's code. source_files.cpp includes it.
+#   cmake -DROOT=openreg -DOUT=source_files.inc -P embed.cmake
+set(text "")
 # What stands in for a file of the kernels on a GPU comes first: that is what is found.
 foreach(folder driver/cuda/device_code .)
   file(GLOB_RECURSE files RELATIVE "${ROOT}/${folder}" "${ROOT}/${folder}/*.h" "${ROOT}/${folder}/kernels/*.cpp")
@@ -15,14 +8,7 @@ foreach(folder driver/cuda/device_code .)
   list(SORT files)
   foreach(name ${files})
     file(READ "${ROOT}/${folder}/${name}" content)
-    string(APPEND text [[{"]] "${name}" [[", R"OPENREG(]] "${content}" [[)OPENREG"},]] "\n")
+    string(APPEND text [[{"]] "${name}" [[", R"KERNELS(]] "${content}" [[)KERNELS"},]] "\n")
   endforeach()
 endforeach()
-string(APPEND text [[
-  };
-  return files;
-}
-
-} // namespace openreg::cuda
-]])
 file(WRITE "${OUT}" "${text}")

@@ -10,8 +10,8 @@ namespace openreg::cuda {
 
 /// A file, by the name that others include it by.
 struct SourceFile {
-  std::string_view name;
-  std::string_view text;
+  const char* name;
+  const char* text;
 };
 
 /// All of them, as they were when the library was built; of two with one name, the first is for GPUs.
