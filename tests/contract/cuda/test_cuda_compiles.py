@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from multiprocessing import get_context
 from pathlib import Path
@@ -95,3 +96,25 @@ def test_the_driver_makes_machine_code_of_the_kernel_that_is_asked_for(
     assert all(path.read_bytes()[:4] == b"\x7fELF" for path in kept)
     run_child(ask, env=env)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.cubin")} == kept
+
+
+def test_kernels_of_another_module_compile(libcuda: Path, run_child: ChildFunction, tmp_path: Path) -> None:
+    """Those of the contract's own tests, which are one file that needs no standard library."""
+    probe = Path(__file__).parents[1] / "kernels" / "probe.cu"
+    names = re.findall(r"^OPENREG_KERNEL\((\w+),", probe.read_text(), re.MULTILINE)
+    assert "append" in names
+    run_child(
+        f"""
+        module, kernel = ffi.new("orModule_t*"), ffi.new("orKernel_t*")
+        api.ok(lib.orModuleLoad(module, {str(probe)!r}.encode()))
+        for name in {names!r}:
+            api.ok(lib.orModuleGetKernel(kernel, module[0], name.encode()))
+        """,
+        env={
+            "OPENREG_DRIVER": "cuda",
+            "OPENREG_CUDA_LIBRARY": str(libcuda),
+            "OPENREG_CUDA_NVRTC": str(nvrtc.library()),
+            "XDG_CACHE_HOME": str(tmp_path),
+        },
+        timeout=120,
+    )
