@@ -53,6 +53,8 @@ def blocks(device: str) -> list[tuple[int, int, str]]:
 @pytest.fixture(autouse=True)
 def recording(no_collection: None) -> Iterator[None]:
     """Every test begins with nothing in the cache, and with the recording on."""
+    for index in range(openreg.device_count()):
+        torch.accelerator.synchronize(index)  # what an earlier test's stream has not passed yet stays in the cache
     openreg.empty_cache()
     history._record_memory_history(clear_history=True)
     yield
