@@ -1,10 +1,7 @@
 // Opens libcublas (NVIDIA's package nvidia-cublas) at the first product, and calls it.
 #include "blas.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -14,6 +11,7 @@
 #include "common/refused.h"
 #include "device.h"
 #include "kernels/linalg/gemm.h"
+#include "opened_library.h"
 
 namespace openreg::cuda {
 
@@ -58,17 +56,9 @@ struct Cublas {
 const Cublas& cublas() {
   static const Cublas opened = [] {
     Cublas it{};
-    const char* chosen = std::getenv("OPENREG_CUDA_CUBLAS");
-    void* library = nullptr;
-    for (const char* name : {chosen, "libcublas.so.13", "libcublas.so.12"}) {
-      library = library == nullptr && name != nullptr ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : library;
-    }
-    const auto find = [library](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      return function != nullptr;
-    };
-    it.complete = library != nullptr && find(it.create, "cublasCreate_v2") &&
-                  find(it.setStream, "cublasSetStream_v2") && find(it.gemm, "cublasGemmStridedBatchedEx");
+    const OpenedLibrary library("OPENREG_CUDA_CUBLAS", {"libcublas.so.13", "libcublas.so.12"});
+    it.complete = library.find(it.create, "cublasCreate_v2") && library.find(it.setStream, "cublasSetStream_v2") &&
+                  library.find(it.gemm, "cublasGemmStridedBatchedEx");
     return it;
   }();
   return opened;
@@ -107,6 +97,13 @@ std::optional<Types> typesOf(DType dtype) {
   }
 }
 
+/// Refuses the call, by the name of the function of cuBLAS's that failed.
+void refuseUnlessDone(int status, const char* function) {
+  if (status != 0) {
+    throw Refused{orDriverError(orErrorVendor, "%s failed with status %d", function, status)};
+  }
+}
+
 // LITERALINCLUDE START: CUBLAS
 /// A matrix in lines that lie one behind the other: rows, or, if it is transposed, columns.
 struct Lines {
@@ -134,23 +131,21 @@ void multiply(Device& device, CUstream stream, const void* bytes) {
   }
   const std::lock_guard lock(blasMutex);
   BlasHandle& handle = handles()[device.context()];
-  int status = handle == nullptr ? cublas().create(&handle) : 0;
-  status = status == 0 ? cublas().setStream(handle, stream) : status;
+  if (handle == nullptr) {
+    refuseUnlessDone(cublas().create(&handle), "cublasCreate");
+  }
+  refuseUnlessDone(cublas().setStream(handle, stream), "cublasSetStream");
   // cuBLAS has matrices in columns. Rows of ours are columns of their transpose, and that of c is b' × a'.
   constexpr int kDefaultAlgorithm = -1;
-  status = status != 0 ? status
-                       : cublas().gemm(
-                             handle, b.transposed ? 1 : 0, a.transposed ? 1 : 0, static_cast<int>(args.n),
-                             static_cast<int>(args.m), static_cast<int>(args.k), args.alpha, args.b.data,
-                             types->element, static_cast<int>(b.leading), args.b.batchStride, args.a.data,
-                             types->element, static_cast<int>(a.leading), args.a.batchStride, args.beta, args.c.data,
-                             types->element, static_cast<int>(leadingC), args.c.batchStride,
-                             static_cast<int>(args.batch), types->compute, kDefaultAlgorithm);
-  if (status != 0) {
-    throw Refused{orDriverError(orErrorVendor, "cublasGemmStridedBatchedEx failed with status %d", status)};
-  }
+  refuseUnlessDone(
+      cublas().gemm(
+          handle, b.transposed ? 1 : 0, a.transposed ? 1 : 0, static_cast<int>(args.n), static_cast<int>(args.m),
+          static_cast<int>(args.k), args.alpha, args.b.data, types->element, static_cast<int>(b.leading),
+          args.b.batchStride, args.a.data, types->element, static_cast<int>(a.leading), args.a.batchStride, args.beta,
+          args.c.data, types->element, static_cast<int>(leadingC), args.c.batchStride, static_cast<int>(args.batch),
+          types->compute, kDefaultAlgorithm),
+      "cublasGemmStridedBatchedEx");
 }
-
 // LITERALINCLUDE END: CUBLAS
 
 } // namespace

@@ -15,6 +15,7 @@
 #include "device_code.h"
 #include "library.h"
 #include "module.h"
+#include "opened_library.h"
 #include "sources.h"
 
 namespace openreg::cuda {
@@ -40,19 +41,12 @@ struct Nvrtc {
 const Nvrtc& nvrtc() {
   static const Nvrtc opened = [] {
     Nvrtc it{};
-    const char* chosen = std::getenv("OPENREG_CUDA_NVRTC");
-    void* library = nullptr;
-    for (const char* name : {chosen, "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
-      library = library == nullptr && name != nullptr ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : library;
-    }
-    const auto find = [library](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      return function != nullptr;
-    };
-    it.complete = library != nullptr && find(it.version, "nvrtcVersion") && find(it.create, "nvrtcCreateProgram") &&
-                  find(it.compile, "nvrtcCompileProgram") && find(it.logSize, "nvrtcGetProgramLogSize") &&
-                  find(it.log, "nvrtcGetProgramLog") && find(it.codeSize, "nvrtcGetCUBINSize") &&
-                  find(it.code, "nvrtcGetCUBIN") && find(it.destroy, "nvrtcDestroyProgram");
+    const OpenedLibrary library("OPENREG_CUDA_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+    it.complete = library.find(it.version, "nvrtcVersion") && library.find(it.create, "nvrtcCreateProgram") &&
+                  library.find(it.compile, "nvrtcCompileProgram") &&
+                  library.find(it.logSize, "nvrtcGetProgramLogSize") && library.find(it.log, "nvrtcGetProgramLog") &&
+                  library.find(it.codeSize, "nvrtcGetCUBINSize") && library.find(it.code, "nvrtcGetCUBIN") &&
+                  library.find(it.destroy, "nvrtcDestroyProgram");
     return it;
   }();
   return opened;
@@ -98,8 +92,8 @@ struct Task {
   std::vector<std::string> options;
 };
 
-/// The folder that has CCCL's headers: where NVIDIA's packages and toolkits have it, seen from NVRTC.
-std::string standardLibrary() {
+/// Looks for the folder that has CCCL's headers: where NVIDIA's packages and toolkits have it, seen from NVRTC.
+std::string findStandardLibrary() {
   Dl_info info{};
   if (!nvrtc().complete || dladdr(reinterpret_cast<void*>(nvrtc().version), &info) == 0) {
     return {};
@@ -134,7 +128,7 @@ Task taskOfOwn(const std::string& file, const std::string& kernel) {
     task.headers[name] = "#pragma once\n#include <cuda/std/" + name +
                          ">\nnamespace std { using namespace cuda::std; }\n" + (name == "cmath" ? kMath : "");
   }
-  const std::string cccl = standardLibrary();
+  static const std::string cccl = findStandardLibrary();
   if (cccl.empty() && nvrtc().complete) { // without a compiler, that is what is said
     throw Refused{orDriverError(
         orErrorNotFound,

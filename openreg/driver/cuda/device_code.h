@@ -32,7 +32,7 @@ using Asked_ = decltype(found(openreg::kernels::Asked<OPENREG_NAME>()));
 
 /// Kernels behind one that has failed do nothing.
 constexpr char kEntryPoint[] = R"(
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(kThreads)
 openreg_kernel(const __grid_constant__ Asked_::Args arguments, const __grid_constant__ Services services) {
   if (*static_cast<volatile int32_t*>(services.failed) != 0) return;
   orKernelContext context{services};

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/loop/loop_kernel.h"
+#include "kernels/loop/loops.h"
 #include "kernels/loop/row.h"
 #include "kernels/math/vector_math.h"
 

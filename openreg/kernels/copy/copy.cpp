@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "kernels/loop/copy_row.h"
-#include "kernels/loop/element.h"
-#include "kernels/loop/loop_kernel.h"
+#include "kernels/loop/loops.h"
 
 namespace openreg::kernels {
 
@@ -14,11 +13,7 @@ namespace {
 
 class Copy {
  public:
-  static const char* refusal(const CopyArgs& args) {
-    return args.dims < 0 || args.dims > kMaxDims             ? "dims is out of range"
-           : !withElementType(args.elementSize, [](auto) {}) ? "elementSize is not 1, 2, 4, 8 or 16"
-                                                             : nullptr;
-  }
+  static const char* refusal(const CopyArgs& args) { return refusalToCopy(args.dims, args.elementSize); }
 
   explicit Copy(const CopyArgs& args)
       : dst_(static_cast<char*>(args.dst)), src_(static_cast<const char*>(args.src)), elementSize_(args.elementSize) {

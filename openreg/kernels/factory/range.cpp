@@ -7,7 +7,7 @@
 
 #include "kernels/loop/block.h"
 #include "kernels/loop/convert.h"
-#include "kernels/loop/loop_kernel.h"
+#include "kernels/loop/loops.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {

@@ -4,10 +4,20 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/loop/dims.h"
+#include "kernels/loop/element.h"
 #include "kernels/loop/ivdep.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
+
+/// Why there can't be a copy of elements of this size in arrays of so many dimensions; null if there can.
+inline const char* refusalToCopy(int64_t dims, int64_t elementSize) {
+  if (dims < 0 || dims > kMaxDims) {
+    return "dims is out of range";
+  }
+  return withElementType(elementSize, [](auto) {}) ? nullptr : "elementSize is not 1, 2, 4, 8 or 16";
+}
 
 /// Copies `count` elements; strides are in bytes. With a source stride of 0 one element is written everywhere, as in
 /// `x[:] = y`. Loads and stores by memcpy, which is free here: an array may start at any byte. The rows are apart.

@@ -3,8 +3,8 @@
 
 #include <type_traits>
 
-#include "kernels/launch/registry.h"
 #include "kernels/loop/element.h"
+#include "openreg_kernel.h"
 
 namespace openreg::kernels {
 
@@ -50,20 +50,8 @@ struct LoopKernel {
 };
 // LITERALINCLUDE END: LOOP KERNEL
 
-/// A static object of this type makes a loop the kernel `name`.
-template <Name name, class Args, class L>
-class Loop : public Entry<name, Args, sizeof(Args), &LoopKernel<Args, L>::run> {};
-
-/// The same where an iteration is a row of elements: a block of a GPU's threads does it together. It is written in the
-/// operations of row.h, and whatever else it does each of these threads does, too.
-template <Name name, class Args, class L>
-class RowLoop : public Loop<name, Args, L> {};
-
-/// A static object of this type makes kernels of a loop template, one for each of the compute types: "name.float", …
-template <Name name, class Args, template <class> class L, class... C>
-class Loops : public Loop<fullName<name, C>(), Args, L<C>>... {};
-
-template <Name name, class Args, template <class> class L, class... C>
-class RowLoops : public RowLoop<fullName<name, C>(), Args, L<C>>... {};
+/// A row is an iteration as any other here.
+template <class Args, class L>
+using RowKernel = LoopKernel<Args, L>;
 
 } // namespace openreg::kernels

@@ -5,27 +5,14 @@
 #include <vector>
 
 #include "kernels/loop/elementwise_loop.h"
+#include "kernels/loop/row_of_elements.h"
 #include "kernels/reduction/dot.h"
 #include "kernels/reduction/reduce_loop.h"
 
 namespace openreg::kernels {
 
-/// Elements of a row in memory, `stride` bytes apart. Where they are what is computed in, and one behind the other,
-/// they are used where they are, and else in a room of the thread's own.
-struct RowOfElements {
-  void* data;
-  DType dtype;
-  int64_t stride;
-  int64_t count;
-
-  /// Whether it is an array of C.
-  template <class C>
-  bool isArray() const {
-    return dtype == kDTypeOf<C> && stride == sizeof(C);
-  }
-};
-
-/// One thread's room for the elements of a row: made when first asked for.
+/// Rows as arrays of what is computed in: used where they are if they are that already, and else in a room of the
+/// thread's own, which is made when it is first asked for.
 template <class C>
 class RowRoom {
  public:

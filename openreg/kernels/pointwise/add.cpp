@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "kernels/loop/ivdep.h"
-#include "kernels/loop/loop_kernel.h"
+#include "kernels/loop/loops.h"
 
 namespace openreg::kernels {
 

@@ -2,7 +2,7 @@
 #include "kernels/pointwise/assertion.h"
 
 #include "kernels/loop/block.h"
-#include "kernels/loop/loop_kernel.h"
+#include "kernels/loop/loops.h"
 
 namespace openreg::kernels {
 

@@ -122,6 +122,15 @@ extern "C" void openreg_run(void** parameters, unsigned blocks, unsigned count) 
 }
 )";
 
+void writeMissing(const std::filesystem::path& folder, const std::map<std::string, std::string>& files) {
+  for (const auto& [name, text] : files) {
+    if (const auto path = folder / name; !std::filesystem::exists(path)) {
+      std::filesystem::create_directories(path.parent_path());
+      std::ofstream(path) << text;
+    }
+  }
+}
+
 } // namespace
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -145,11 +154,19 @@ EXPORT int nvrtcCreateProgram(
   return 0;
 }
 EXPORT int nvrtcCompileProgram(Program* program, int count, const char* const* options) {
-  // Who only wants to know which kernel is compiled out of which file names a file to write it into.
+  // Who only wants to know what is compiled, and how, names a folder to write it into.
   if (const char* asked = std::getenv("OPENREG_STUB_ASKED"); asked != nullptr) {
     const size_t begin = program->text.find('"') + 1; // of the source's name, which the text includes first of all
     const std::string file = program->text.substr(begin, program->text.find('"', begin) - begin);
-    std::ofstream(asked, std::ios::app) << file << " " << options[0] << "\n";
+    const std::filesystem::path folder(asked);
+    writeMissing(folder / "headers", program->headers);
+    std::ofstream(folder / "behind.cpp") << program->text.substr(program->text.find('\n'));
+    std::ofstream lines(folder / "asked.txt", std::ios::app);
+    lines << file;
+    for (int i = 0; i < count; ++i) {
+      lines << '\t' << options[i];
+    }
+    lines << '\n';
     return 6;
   }
   std::string folder = std::filesystem::temp_directory_path() / "kernel-XXXXXX";
@@ -159,12 +176,11 @@ EXPORT int nvrtcCompileProgram(Program* program, int count, const char* const* o
   bool waits = false;
   for (const auto& [name, text] : program->headers) {
     waits = waits || text.find("__syncthreads") != text.npos;
-    if (text.find("cuda/std") == text.npos && name != "cstdint") { // the host has a standard library of its own
-      const auto path = std::filesystem::path(folder) / name;
-      std::filesystem::create_directories(path.parent_path());
-      std::ofstream(path) << text;
-    }
   }
+  std::erase_if(program->headers, [](const auto& header) { // the host has a standard library of its own
+    return header.second.find("cuda/std") != std::string::npos || header.first == "cstdint";
+  });
+  writeMissing(folder, program->headers);
   std::ofstream(folder + "/source.cpp") << kBefore << program->text << kBehind;
   const char* compiler = std::getenv("CXX");
   std::string command = std::string(compiler != nullptr ? compiler : "c++") +

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -21,9 +20,12 @@ def libcuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_libcuda(tmp_path_factory.mktemp("cuda"))
 
 
-def kernels_by_file(libcuda: Path, run_child: ChildFunction, folder: Path) -> dict[str, list[str]]:
-    """Asks the driver for each kernel of the library, with a compiler that only notes out of which file it would be."""
-    asked = folder / "asked.txt"
+def kernels_by_file(libcuda: Path, run_child: ChildFunction, folder: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """Asks the driver for each kernel of the library, with a compiler that only notes what it is given.
+
+    Returns:
+        The kernels of each file, and the compiler's options.
+    """
     run_child(
         """
         import ctypes, os
@@ -42,14 +44,15 @@ def kernels_by_file(libcuda: Path, run_child: ChildFunction, folder: Path) -> di
             "OPENREG_DRIVER": "cuda",
             "OPENREG_CUDA_LIBRARY": str(libcuda),
             "OPENREG_CUDA_NVRTC": str(build_nvrtc(folder)),
-            "OPENREG_STUB_ASKED": str(asked),
+            "OPENREG_STUB_ASKED": str(folder),
             "XDG_CACHE_HOME": str(folder),
         },
     )
-    found = defaultdict(list)
-    for line in asked.read_text().splitlines():
-        file, option = line.split()
-        found[file].append(option.removeprefix('-DOPENREG_NAME="').removesuffix('"'))
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for line in (folder / "asked.txt").read_text().splitlines():
+        file, name, *options = line.split("\t")
+        kernels, _ = found.setdefault(file, ([], options))
+        kernels.append(name.removeprefix('-DOPENREG_NAME="').removesuffix('"'))
     return found
 
 
@@ -59,10 +62,10 @@ def test_every_kernel_that_says_so_compiles_for_a_gpu(libcuda: Path, run_child: 
     assert {"kernels/pointwise/arithmetic.cpp", "kernels/reduction/sum.cpp", "kernels/copy/copy.cpp"} <= set(jobs)
     nvrtc.library()
     with get_context("spawn").Pool(os.cpu_count()) as pool:
-        results = pool.starmap(nvrtc.compile_file, jobs.items(), chunksize=1)
+        results = pool.starmap(nvrtc.compile_file, [(tmp_path, file, *job) for file, job in jobs.items()], chunksize=1)
     assert not {file: log[:2000] for file, (_, log) in zip(jobs, results, strict=True) if log}
     assert {file: count for file, (count, _) in zip(jobs, results, strict=True)} == {
-        file: len(kernels) for file, kernels in jobs.items()
+        file: len(kernels) for file, (kernels, _) in jobs.items()
     }
 
 

@@ -145,35 +145,30 @@ api.check(error, "orErrorNotFound", "libopenreg.so', a shared library for the ho
 """)
 
 
-def test_products_are_missing_without_cublas(on_stub: Callable[..., str]) -> None:
-    """The refusal says which package has it."""
-    on_stub("""
+def asked_for(kernel: str, words: str) -> str:
+    """A program that asks for a kernel of the library, and is told why there is none."""
+    return f"""
 module, kernel = ffi.new("orModule_t*"), ffi.new("orKernel_t*")
 api.ok(lib.orModuleLoad(module, b"openreg"))
-error = lib.orModuleGetKernel(kernel, module[0], b"gemm.float")
-api.check(error, "orErrorNotFound", "kernel 'gemm.float' is cuBLAS's, and libcublas.so.13 or .12 cannot be opened")
-""", OPENREG_CUDA_CUBLAS="/no/such/libcublas.so.13")  # fmt: skip
+api.check(lib.orModuleGetKernel(kernel, module[0], {kernel.encode()!r}), "orErrorNotFound", {words!r})
+"""
+
+
+def test_products_are_missing_without_cublas(on_stub: Callable[..., str]) -> None:
+    """The refusal says which package has it."""
+    words = "kernel 'gemm.float' is cuBLAS's, and libcublas.so.13 or .12 cannot be opened"
+    on_stub(asked_for("gemm.float", words), OPENREG_CUDA_CUBLAS="/no/such/libcublas.so.13")
 
 
 def test_kernels_are_missing_without_nvrtc(on_stub: Callable[..., str], tmp_path: Path) -> None:
     """The refusal says which package has it."""
-    on_stub("""
-module, kernel = ffi.new("orModule_t*"), ffi.new("orKernel_t*")
-api.ok(lib.orModuleLoad(module, b"openreg"))
-error = lib.orModuleGetKernel(kernel, module[0], b"add")
-words = "'kernels/pointwise/add.cpp' can't be compiled without NVRTC: libnvrtc.so.13 or .12 cannot be opened"
-api.check(error, "orErrorNotFound", words)
-""", OPENREG_CUDA_NVRTC="/no/such/libnvrtc.so", XDG_CACHE_HOME=str(tmp_path))  # fmt: skip
+    words = "'kernels/pointwise/add.cpp' can't be compiled without NVRTC: libnvrtc.so.13 or .12 cannot be opened"
+    on_stub(asked_for("add", words), OPENREG_CUDA_NVRTC="/no/such/libnvrtc.so", XDG_CACHE_HOME=str(tmp_path))
 
 
 def test_kernels_are_missing_without_the_standard_library_for_gpus(on_stub: Callable[..., str], tmp_path: Path) -> None:
     """It is a package of its own, which who has the compiler may lack."""
     library = build_nvrtc(tmp_path)
     shutil.rmtree(tmp_path / "include")
-    on_stub("""
-module, kernel = ffi.new("orModule_t*"), ffi.new("orKernel_t*")
-api.ok(lib.orModuleLoad(module, b"openreg"))
-error = lib.orModuleGetKernel(kernel, module[0], b"add")
-words = "'kernels/pointwise/add.cpp' can't be compiled without CCCL: beside NVRTC there is no include/cccl/cuda/std"
-api.check(error, "orErrorNotFound", words)
-""", OPENREG_CUDA_NVRTC=str(library), XDG_CACHE_HOME=str(tmp_path))  # fmt: skip
+    words = "'kernels/pointwise/add.cpp' can't be compiled without CCCL: beside NVRTC there is no include/cccl/cuda/std"
+    on_stub(asked_for("add", words), OPENREG_CUDA_NVRTC=str(library), XDG_CACHE_HOME=str(tmp_path))

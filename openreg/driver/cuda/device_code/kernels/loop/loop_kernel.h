@@ -3,8 +3,8 @@
 
 #include <type_traits>
 
-#include "kernels/launch/registry.h"
 #include "kernels/loop/element.h"
+#include "openreg_kernel.h"
 
 namespace openreg::kernels {
 
@@ -44,19 +44,5 @@ struct RowKernel {
   }
 };
 // LITERALINCLUDE END: GPU LOOP
-
-/// A static object of this type makes a loop the kernel `name`.
-template <Name name, class Args, class L>
-class Loop : public Entry<name, Args, sizeof(Args), &LoopKernel<Args, L>::run> {};
-
-template <Name name, class Args, class L>
-class RowLoop : public Entry<name, Args, sizeof(Args), &RowKernel<Args, L>::run> {};
-
-/// A static object of this type makes kernels of a loop template, one for each of the compute types: "name.float", …
-template <Name name, class Args, template <class> class L, class... C>
-class Loops : public Loop<fullName<name, C>(), Args, L<C>>... {};
-
-template <Name name, class Args, template <class> class L, class... C>
-class RowLoops : public RowLoop<fullName<name, C>(), Args, L<C>>... {};
 
 } // namespace openreg::kernels

@@ -5,18 +5,11 @@
 #include <type_traits>
 
 #include "kernels/loop/block.h"
+#include "kernels/loop/row_of_elements.h"
 #include "kernels/reduction/accumulator.h"
 #include "openreg_kernel.h"
 
 namespace openreg::kernels {
-
-/// Elements of a row in memory, `stride` bytes apart.
-struct RowOfElements {
-  void* data;
-  DType dtype;
-  int64_t stride;
-  int64_t count;
-};
 
 /// A row as numbers of type C: they are converted when they are read and written.
 template <class C>
