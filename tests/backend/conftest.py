@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -182,8 +183,11 @@ def no_collection() -> Iterator[None]:
     """For tests that compare how much memory is in use: what an earlier test has left in cycles is not given back here.
 
     Python's collector runs when it likes. In the middle of such a test it would free tensors that were counted before.
+    So would a thread of autograd: it lets go of a backward pass a moment after `backward` has returned.
     """
-    if any(torch.openreg.memory_allocated(index) for index in range(torch.openreg.device_count())):
+    indices = range(torch.openreg.device_count())
+    gone_by = time.monotonic() + 0.05
+    while any(torch.openreg.memory_allocated(index) for index in indices) and time.monotonic() < gone_by:
         gc.collect()
     gc.disable()
     yield

@@ -56,6 +56,7 @@ def recording(no_collection: None) -> Iterator[None]:
     for index in range(openreg.device_count()):
         torch.accelerator.synchronize(index)  # what an earlier test's stream has not passed yet stays in the cache
     openreg.empty_cache()
+    assert openreg.memory_snapshot() == [], "an earlier test has left memory in use"
     history._record_memory_history(clear_history=True)
     yield
     history._record_memory_history(None)
