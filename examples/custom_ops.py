@@ -52,6 +52,7 @@ class RmsNormBackwardArgs(ctypes.Structure):
         ("grad_input", NumberRows),
         ("grad_weight", NumberRows),
         ("rstd", ctypes.c_void_p),
+        ("sums", ctypes.c_void_p),
         ("rows", ctypes.c_int64),
         ("columns", ctypes.c_int64),
     )
@@ -145,6 +146,7 @@ def rms_norm_backward(grad: Tensor, x: Tensor, weight: Tensor, rstd: Tensor) -> 
 def _(grad: Tensor, x: Tensor, weight: Tensor, rstd: Tensor) -> tuple[Tensor, Tensor]:
     grad, x, weight, rstd = grad.contiguous(), x.contiguous(), weight.contiguous(), rstd.contiguous()
     grad_input, grad_weight = torch.empty_like(x), torch.empty_like(weight)
+    sums = x.new_empty((8, weight.numel()), dtype=torch.float64)  # kSummedParts of them
     places = {"grad_output": grad, "input": x, "weight": weight}
     written = {"grad_input": grad_input, "grad_weight": grad_weight}
     described = {name: rows(x) for name, x in (places | written).items()}
@@ -152,7 +154,8 @@ def _(grad: Tensor, x: Tensor, weight: Tensor, rstd: Tensor) -> tuple[Tensor, Te
     at = {name: getattr(RmsNormBackwardArgs, name).offset for name, *_ in RmsNormBackwardArgs._fields_}
     reads = {at[name]: tensor for name, tensor in places.items()} | {at["rstd"]: rstd}
     name = kernel_name("rms_norm_backward", x.dtype)
-    torch.openreg.launch(name, args, reads, {at[name]: tensor for name, tensor in written.items()})
+    writes = {at[name]: tensor for name, tensor in written.items()} | {at["sums"]: sums}
+    torch.openreg.launch(name, args, reads, writes)
     return grad_input, grad_weight
 
 

@@ -112,6 +112,133 @@ def rows() -> None:
     check(lambda x: torch.softmax(x, 1, dtype=torch.float32), numbers(5, 300, dtype=torch.float16), tolerance=1e-6)
 
 
+def gradients(call: Callable[..., torch.Tensor], *tensors: torch.Tensor, tolerance: float) -> None:
+    """Compares the result and the gradients of all tensors that are of floating point."""
+    found = []
+    for device in (DEVICE, "cpu"):
+        given = [it.to(device).detach() for it in tensors]
+        wanted = [it.requires_grad_() for it in given if it.is_floating_point()]
+        result = call(*given)
+        torch.manual_seed(5)
+        found.append((result, *torch.autograd.grad(result, wanted, torch.rand(result.shape).to(result).to(device))))
+    for ours, expected in zip(*found, strict=True):
+        same(ours, expected, tolerance)
+
+
+def normalizations() -> None:
+    """Rows that are normalised, with the sums over many rows that their derivatives need: several launches each."""
+    f = torch.nn.functional
+    for dtype, tolerance in ((torch.float32, 1e-4), (torch.float64, 1e-11)):
+        for rows, columns in ((3, 5), (1, 300), (200, 300)):
+            x, weight, bias = numbers(rows, columns, dtype=dtype), numbers(columns, dtype=dtype), numbers(columns)
+            bias = bias.to(dtype)
+            at = (columns,)
+            gradients(lambda x, w, b, at=at: f.layer_norm(x, at, w, b), x, weight, bias, tolerance=10 * tolerance)
+            gradients(lambda x, at=at: f.layer_norm(x, at), x, tolerance=tolerance)
+            gradients(lambda x, b, at=at: f.layer_norm(x, at, None, b), x, bias, tolerance=10 * tolerance)
+            gradients(torch.ops.openreg.rms_norm, x, weight, tolerance=10 * tolerance)
+        for shape in ((4, 6), (3, 6, 2), (2, 6, 5, 20)):
+            x, weight, bias = numbers(*shape, dtype=dtype), numbers(6, dtype=dtype), numbers(6, dtype=dtype)
+            gradients(lambda x, w, b: f.group_norm(x, 3, w, b), x, weight, bias, tolerance=10 * tolerance)
+            for training in (True, False):
+                mean, var = torch.zeros(6, dtype=dtype), torch.ones(6, dtype=dtype)
+
+                def normalize(
+                    x: torch.Tensor, w: torch.Tensor, b: torch.Tensor, *, kept: tuple[torch.Tensor, ...], training: bool
+                ) -> torch.Tensor:
+                    means, variances = (it.to(x.device) for it in kept)
+                    y = f.batch_norm(x, means, variances, w, b, training=training)
+                    return y + means.sum() + variances.sum()
+
+                gradients(
+                    lambda x, w, b, kept=(mean, var), training=training: normalize(
+                        x, w, b, kept=kept, training=training
+                    ),
+                    x,
+                    weight,
+                    bias,
+                    tolerance=10 * tolerance,
+                )
+    half = numbers(20, 64, dtype=torch.float16)
+    gradients(torch.ops.openreg.rms_norm, half, torch.ones(64, dtype=torch.float16), tolerance=2e-2)
+    residual = numbers(5, 64)
+    ours = residual.to(DEVICE)
+    out = torch.ops.openreg.add_rms_norm_(ours, half[:5].float().to(DEVICE), torch.ones(64, device=DEVICE))
+    same(out, torch.ops.openreg.add_rms_norm_(residual, half[:5].float(), torch.ones(64)), 1e-5)
+    same(ours, residual)
+
+
+def lookups() -> None:
+    """Elements that are found by numbers in other tensors; sums of many elements in several launches."""
+    f = torch.nn.functional
+    x, at = numbers(30, 7), torch.tensor([[3, -1, 0], [29, 3, 3]])
+    check(lambda x, at: x[at], x, at)
+    check(lambda x, at: x[at, at % 7], x, at)
+    check(lambda x, at: x.index_select(1, at.flatten() % 7), x, at)
+    check(lambda x, at: x.gather(0, at % 30), x, at)
+    check(lambda x, at: x.index_put((at[0],), x[:3]), x, at)
+    check(lambda x: x.tril(-1) + x.triu(2), numbers(2, 9, 13))
+    for dtype in (torch.float32, torch.int64):
+        check(torch.searchsorted, numbers(4, 60, dtype=dtype).sort().values, numbers(4, 9, dtype=dtype))
+    for many in (torch.tensor([], dtype=torch.int64), at.abs(), torch.randint(0, 30, (700,))):
+        for scaled in (False, True):
+            gradients(
+                lambda x, at, scaled=scaled: f.embedding(at, x, padding_idx=3, scale_grad_by_freq=scaled),
+                x,
+                many,
+                tolerance=1e-4,
+            )
+    for length in (0, 100, 70_000):
+        for dtype in (torch.float64, torch.int64, torch.complex64):
+            check(torch.dot, numbers(length, dtype=dtype), numbers(length, dtype=dtype), tolerance=1e-4)
+    check(torch.vdot, numbers(50, dtype=torch.complex64), numbers(50, dtype=torch.complex64), tolerance=1e-4)
+    for guesses in (1, 50, 20_000):
+        target = torch.randint(0, 5, (guesses,))
+        target[0] = -100 if guesses > 1 else 2
+        for reduction in ("mean", "sum", "none"):
+            gradients(
+                lambda x, w, target, reduction=reduction: (
+                    f.nll_loss(x, target, w.detach(), reduction=reduction) + 0 * w.sum()
+                ),
+                numbers(guesses, 5),
+                torch.rand(5),
+                target,
+                tolerance=1e-3,
+            )
+    gradients(lambda x, t: f.cross_entropy(x, t), numbers(3, 5, 4, 6), torch.randint(0, 5, (3, 4, 6)), tolerance=1e-5)
+    gradients(lambda x: x.unfold(0, 4, 3), numbers(20, 3), tolerance=1e-5)
+
+
+def trains() -> None:
+    """A small language model: its losses are the CPU's, and nothing falls back."""
+    losses = []
+    for device in ("cpu", DEVICE):
+        torch.manual_seed(1)
+        words = torch.randint(0, 20, (4, 9))
+        model = torch.nn.Sequential(
+            torch.nn.Embedding(20, 16),
+            torch.nn.Linear(16, 32),
+            torch.nn.GELU(),
+            torch.nn.LayerNorm(32),
+            torch.nn.Linear(32, 20),
+        ).to(device)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, fused=True)
+        scaler = torch.amp.GradScaler(device, init_scale=8.0, growth_interval=2)
+        words = words.to(device)
+        losses.append([])
+        for _ in range(4):
+            loss = torch.nn.functional.cross_entropy(model(words[:, :-1]).flatten(0, 1), words[:, 1:].flatten())
+            optimizer.zero_grad()
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+            losses[-1].append(loss.item())
+        assert scaler.get_scale() == 32
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4), losses
+    assert losses[0][-1] < losses[0][0]
+
+
 def products() -> None:
     """By cuBLAS: matrices, vectors, batches, transposed ones, halves, complex numbers, what is added."""
     for dtype, tolerance in (
@@ -186,6 +313,14 @@ def errors() -> None:
     for call, words in (
         (lambda: torch.arange(5, device=DEVICE) // torch.zeros(5, dtype=torch.int64, device=DEVICE), "divided by 0"),
         (lambda: torch.bernoulli(torch.full((5,), 1.3, device=DEVICE)), "'p' has an element that is not in [0, 1]"),
+        (
+            lambda: torch.nn.functional.nll_loss(torch.zeros(2, 3, device=DEVICE), torch.tensor([1, 7], device=DEVICE)),
+            "Target 7 is out of bounds.",
+        ),
+        (
+            lambda: torch.zeros(2, 3, device=DEVICE)[torch.tensor([0, -4], device=DEVICE)],
+            "index -4 is out of bounds for dimension 0 with size 2",
+        ),
         (lambda: torch._assert_async(torch.zeros((), device=DEVICE), "it is zero"), "it is zero"),
     ):
         call()
@@ -211,7 +346,10 @@ if __name__ == "__main__":
             "reductions": reductions,
             "loops": loops,
             "rows": rows,
+            "normalizations": normalizations,
+            "lookups": lookups,
             "products": products,
+            "trains": trains,
             "errors": errors,
         }[group]()
     assert not torch.openreg.fallbacks(), torch.openreg.fallbacks()

@@ -32,7 +32,10 @@ def work(env: dict[str, str], *arguments: str | Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
 
 
-@pytest.mark.parametrize("group", ["elementwise", "reductions", "loops", "rows", "products", "errors"])
+@pytest.mark.parametrize(
+    "group",
+    ["elementwise", "reductions", "loops", "rows", "normalizations", "lookups", "products", "trains", "errors"],
+)
 def test_kernels_of_a_gpu_give_what_the_cpu_gives(group: str, gpu: dict[str, str]) -> None:
     """Bit for bit, but where a function is computed in another way."""
     work(gpu, group)

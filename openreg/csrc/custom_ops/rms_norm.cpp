@@ -70,6 +70,10 @@ TwoTensors rmsNormBackward(
   launch.writes(&RmsNormBackwardArgs::gradInput, gradInput);
   launch.writes(&RmsNormBackwardArgs::gradWeight, gradWeight);
   launch.array(&RmsNormBackwardArgs::rstd, orAccessRead, rstd);
+  if (wanted[1]) {
+    const auto sums = at::empty({kernels::kSummedParts, weight.numel()}, input.options().dtype(at::kDouble));
+    launch.array(&RmsNormBackwardArgs::sums, orAccessRead | orAccessWrite, sums);
+  }
   launch.run();
   return {gradInput, gradWeight};
 }

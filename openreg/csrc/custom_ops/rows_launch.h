@@ -44,11 +44,12 @@ class RowsLaunch {
     }
   }
 
-  /** @brief A contiguous array of the type that the kernel computes in. */
-  void array(void* Args::* member, uint32_t access, const at::Tensor& tensor) {
+  /** @brief A contiguous array: of the type that the kernel computes in, or what the member points to. */
+  template <class Element>
+  void array(Element* Args::* member, uint32_t access, const at::Tensor& tensor) {
     const auto whole = tensor.contiguous();
     if (whole.numel() > 0) {
-      args.*member = const_cast<void*>(whole.const_data_ptr());
+      args.*member = static_cast<Element*>(const_cast<void*>(whole.const_data_ptr()));
       pointers_[count_++] =
           kernels::contiguousPointer(kernels::offsetIn(args, &(args.*member)), access, whole.nbytes());
       kept_.push_back(whole);

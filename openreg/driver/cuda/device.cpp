@@ -265,7 +265,7 @@ void Device::giveWord(uint32_t* word, CUdeviceptr there) {
 }
 
 Services Device::services(const char* kernelName) const {
-  return {failedWord_, reportThere_, kernelName};
+  return {failedWord_, reportThere_, kernelName, 0};
 }
 
 } // namespace openreg::cuda

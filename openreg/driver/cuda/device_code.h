@@ -43,8 +43,9 @@ openreg_kernel(const __grid_constant__ Asked_::Args arguments, const __grid_cons
 
 /// The standard library for a GPU is NVIDIA's CCCL, by the names that kernels know it by.
 constexpr const char* kStandardHeaders[] = {
-    "algorithm",        "array",  "bit",     "cmath",   "complex", "cstddef", "cstdint",     "cstring", "functional",
-    "initializer_list", "limits", "numbers", "numeric", "span",    "tuple",   "type_traits", "utility"};
+    "algorithm",   "array",      "atomic",           "bit",    "cmath",   "complex", "cstddef", "cstdint",
+    "cstring",     "functional", "initializer_list", "limits", "numbers", "numeric", "span",    "tuple",
+    "type_traits", "utility"};
 
 /// What POSIX adds to one of them.
 constexpr char kMath[] = R"(

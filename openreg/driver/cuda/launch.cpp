@@ -77,7 +77,9 @@ void launch(
   const auto blocks = static_cast<unsigned>(std::clamp<uint64_t>((largest / 4 + kThreads - 1) / kThreads, 1, most));
   Services services = device.services(kernel.name());
   void* parameters[] = {bytes, &services};
-  OPENREG_CUDA(cuLaunchKernel, kernel.function, blocks, 1, 1, kThreads, 1, 1, 0, stream, parameters, nullptr);
+  for (services.phase = 0; services.phase < kernel.phases; ++services.phase) {
+    OPENREG_CUDA(cuLaunchKernel, kernel.function, blocks, 1, 1, kThreads, 1, 1, 0, stream, parameters, nullptr);
+  }
 }
 
 } // namespace openreg::cuda

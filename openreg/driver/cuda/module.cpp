@@ -50,7 +50,8 @@ std::map<std::string, SourceKernel> ownKernels() {
     const char* file = kernels::sourceOf(entry.name);
     const VendorCall vendor = findVendorCall(entry.name);
     if (file != nullptr || vendor != nullptr) {
-      found[entry.name] = {"", file != nullptr ? file : "", entry.minArgsSize, vendor};
+      const int phases = kernels::phasesOf(entry.name);
+      found[entry.name] = {"", file != nullptr ? file : "", entry.minArgsSize, phases, vendor};
     }
   }
   return found;
@@ -134,6 +135,7 @@ uint64_t Cuda::getKernel(orModule_t module, const char* name) {
         made.function = code.function;
         made.vendor = kernel.vendor;
         made.minArgs = code.minArgsSize;
+        made.phases = kernel.phases;
       });
 }
 

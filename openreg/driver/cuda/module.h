@@ -20,6 +20,7 @@ struct SourceKernel {
   // Of this library's own:
   std::string file; ///< Where it is.
   size_t minArgsSize = 0;
+  int phases = 1;              ///< Launches that it takes.
   VendorCall vendor = nullptr; ///< What is called in its place, where a library of NVIDIA's has it.
 };
 
@@ -38,6 +39,7 @@ struct Kernel : Handled {
   CUfunction function = nullptr;
   VendorCall vendor = nullptr; ///< In place of a function.
   size_t minArgs = 0;          ///< Fewest bytes of a launch.
+  int phases = 1;              ///< Launches that it takes.
 
   const char* name() const { return of->c_str(); }
   size_t minArgsSize() const { return minArgs; }

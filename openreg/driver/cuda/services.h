@@ -18,6 +18,7 @@ struct Services {
   CUdeviceptr failed; ///< A word of device memory: not 0 once a kernel has failed, and those behind it do nothing.
   CUdeviceptr report;
   const char* kernel; ///< For the report alone: memory of the host.
+  int32_t phase;      ///< Which of the kernel's phases this launch is.
 };
 
 } // namespace openreg::cuda

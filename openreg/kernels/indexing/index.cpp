@@ -44,13 +44,13 @@ void index(const void* bytes, orKernelContext* context) {
 
 void indexPut(const void* bytes, orKernelContext* context) {
   const auto& args = *static_cast<const IndexArgs*>(bytes);
-  if (!withElementType(args.elementSize, [&]<class T>(T) { forEachWritten(args, *context, &put<T>); })) {
+  if (!withElementType(args.elementSize, [&]<class T>(T) { forEachReplaced(args, *context, &put<T>); })) {
     context->fail(context, orErrorInvalidValue, "elementSize is not 1, 2, 4, 8 or 16");
   }
 }
 
-const HostEntry<"index", IndexArgs, offsetof(IndexArgs, index), &index> kIndex;
-const HostEntry<"index_put", IndexArgs, offsetof(IndexArgs, index), &indexPut> kIndexPut;
+const Entry<"index", IndexArgs, offsetof(IndexArgs, index), &index> kIndex;
+const Entry<"index_put", IndexArgs, offsetof(IndexArgs, index), &indexPut> kIndexPut;
 
 } // namespace
 

@@ -12,4 +12,10 @@ void forEachRead(const IndexArgs& args, orKernelContext& context, UseIndexRun us
 /// are: for kernels that write where the indices point.
 void forEachWritten(const IndexArgs& args, orKernelContext& context, UseIndexRun use);
 
+/// The same for kernels that put each element in the place of what is there: of several with one destination the last
+/// stays.
+inline void forEachReplaced(const IndexArgs& args, orKernelContext& context, UseIndexRun use) {
+  forEachWritten(args, context, use);
+}
+
 } // namespace openreg::kernels

@@ -1,8 +1,7 @@
 // A walk through the elements that index tensors point to.
 #include "kernels/indexing/index_walk.h"
 
-#include <cstdio>
-
+#include "kernels/indexing/index_error.h"
 #include "kernels/loop/ivdep.h"
 #include "kernels/loop/multiversion.h"
 
@@ -44,14 +43,6 @@ bool findOffset(const Row& row, bool adds, int64_t& offset) {
 }
 
 } // namespace
-
-void failOutOfRange(orKernelContext& context, int64_t index, int64_t dimension, int64_t size) {
-  char text[128];
-  std::snprintf(
-      text, sizeof(text), "index %lld is out of bounds for dimension %lld with size %lld",
-      static_cast<long long>(index), static_cast<long long>(dimension), static_cast<long long>(size));
-  context.fail(&context, orErrorAssert, text);
-}
 
 bool addOffsets(
     const IndexArgs& args, int k, const char* first, int64_t count, int64_t* offsets, orKernelContext& context) {

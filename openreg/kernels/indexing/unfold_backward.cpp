@@ -4,27 +4,27 @@
 #include <algorithm>
 
 #include "kernels/loop/element.h"
-#include "kernels/loop/functors.h"
-#include "kernels/reduction/reduce.h"
+#include "kernels/loop/loops.h"
+#include "kernels/reduction/accumulator.h"
 
 namespace openreg::kernels {
 
 namespace {
 
 template <class C>
-struct UnfoldBackward {
-  void operator()(const UnfoldBackwardArgs& args, orKernelContext& context) const {
-    context.parallelFor(
-        &context, args.outer * args.size, std::max(int64_t{1}, kGrain / (args.inner * args.window + 1)),
-        [](void* state, int64_t begin, int64_t end) {
-          const auto& args = *static_cast<const UnfoldBackwardArgs*>(state);
-          for (int64_t at = begin; at < end; ++at) {
-            addWindows(args, at / args.size, at % args.size);
-          }
-        },
-        const_cast<UnfoldBackwardArgs*>(&args));
+class UnfoldBackward {
+ public:
+  static const char* refusal(const UnfoldBackwardArgs& /*args*/) { return nullptr; }
+  explicit UnfoldBackward(const UnfoldBackwardArgs& args) : args_(args) {}
+  int64_t count() const { return args_.outer * args_.size; }
+  int64_t grain() const { return std::max(int64_t{1}, kGrain / (args_.inner * args_.window + 1)); }
+  void operator()(int64_t begin, int64_t end) const {
+    for (int64_t at = begin; at < end; ++at) {
+      addWindows(args_, at / args_.size, at % args_.size);
+    }
   }
 
+ private:
   /// All windows that have an element.
   static void addWindows(const UnfoldBackwardArgs& args, int64_t outer, int64_t at) {
     const int64_t last = std::min(at / args.step, args.windows - 1);
@@ -39,9 +39,11 @@ struct UnfoldBackward {
       in[i] = C(sum);
     }
   }
+
+  const UnfoldBackwardArgs& args_;
 };
 
-const RegisterTypes<
+const Loops<
     "unfold_backward",
     UnfoldBackwardArgs,
     UnfoldBackward,

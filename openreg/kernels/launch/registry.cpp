@@ -15,8 +15,14 @@ std::vector<orKernelEntry>& entries() {
   return list;
 }
 
-std::map<std::string_view, const char*>& sources() {
-  static auto& map = *new std::map<std::string_view, const char*>;
+/// What a driver that compiles kernels itself has to know of one.
+struct DeviceForm {
+  const char* source;
+  int phases;
+};
+
+std::map<std::string_view, DeviceForm>& deviceForms() {
+  static auto& map = *new std::map<std::string_view, DeviceForm>;
   return map;
 }
 
@@ -27,16 +33,21 @@ std::span<const orKernelEntry> registered() {
 }
 
 const char* sourceOf(const char* name) {
-  const auto found = sources().find(name);
-  return found == sources().end() ? nullptr : found->second;
+  const auto found = deviceForms().find(name);
+  return found == deviceForms().end() ? nullptr : found->second.source;
 }
 
-void add(const orKernelEntry& entry, const char* source) {
+int phasesOf(const char* name) {
+  const auto found = deviceForms().find(name);
+  return found == deviceForms().end() ? 1 : found->second.phases;
+}
+
+void add(const orKernelEntry& entry, const char* source, int phases) {
   entries().push_back(entry);
   // What stands before the folder of kernels is where the tree was built.
   const size_t inTree = source == nullptr ? std::string_view::npos : std::string_view(source).rfind("kernels/");
   if (inTree != std::string_view::npos) {
-    sources()[entry.name] = source + inTree;
+    deviceForms()[entry.name] = {source + inTree, phases};
   }
 }
 

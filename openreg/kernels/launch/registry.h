@@ -14,20 +14,26 @@ std::span<const orKernelEntry> registered();
 
 /// Adds an entry; called while the library is being loaded, by one thread.
 /// @param source Of a kernel that a driver can compile for a processor of another kind: the file that registers it.
-void add(const orKernelEntry& entry, const char* source = nullptr);
+/// @param phases As of Entry.
+void add(const orKernelEntry& entry, const char* source = nullptr, int phases = 1);
 
 /// The source of a kernel, as "kernels/pointwise/arithmetic.cpp"; null for one that only the host's compiler can make,
 /// and for a name that is none.
 const char* sourceOf(const char* name);
 
+/// How many phases a kernel has that has a source; 1 for any other name.
+int phasesOf(const char* name);
+
 // LITERALINCLUDE START: ENTRY
 /// A static object of this type makes a function the kernel `name`. The file that it stands in is the kernel's source.
 /// @tparam Args The struct that its argument bytes are.
 /// @tparam minArgsSize Fewest bytes of them.
-template <Name name, class Args, size_t minArgsSize, orKernelFn function>
+/// @tparam phases Parts, each of which begins when the one before it is done. The host's function does them all; a
+///     GPU is given one after the other.
+template <Name name, class Args, size_t minArgsSize, orKernelFn function, int phases = 1>
 class Entry {
  public:
-  Entry() { add({kName.text, function, minArgsSize}, __BASE_FILE__); }
+  Entry() { add({kName.text, function, minArgsSize}, __BASE_FILE__, phases); }
 
  private:
   static constexpr auto kName = name;

@@ -1,10 +1,9 @@
 // The kernels "dot.…": the sum of products of two vectors' elements.
 #include "kernels/linalg/dot.h"
 
-#include <vector>
+#include <algorithm>
 
-#include "kernels/launch/registry.h"
-#include "kernels/loop/element.h"
+#include "kernels/loop/loops.h"
 #include "kernels/math/complex_math.h"
 #include "kernels/normalization/row_sums.h"
 
@@ -23,38 +22,59 @@ Accumulator<C> dotOf(const C* x, const C* y, int64_t count, bool conjugates) {
   }
 }
 
-/// In parts of one size, whose sums are added in their order: the result does not depend on how many threads there are.
+/// In parts of one size, whose sums are added in their order.
 template <class C>
-struct Dot {
-  struct Loop {
-    const DotArgs& args;
-    std::vector<Accumulator<C>> sums;
-  };
-
-  void operator()(const DotArgs& args, orKernelContext& context) const {
-    const int64_t parts = (args.count + kGrain - 1) / kGrain;
-    Loop loop{args, std::vector<Accumulator<C>>(static_cast<size_t>(parts))};
-    context.parallelFor(
-        &context, parts, 1,
-        [](void* state, int64_t begin, int64_t end) {
-          auto& [args, sums] = *static_cast<Loop*>(state);
-          for (int64_t part = begin; part < end; ++part) {
-            const int64_t at = part * kGrain;
-            sums[static_cast<size_t>(part)] = dotOf(
-                static_cast<const C*>(args.first) + at, static_cast<const C*>(args.second) + at,
-                std::min(kGrain, args.count - at), args.conjugates != 0);
-          }
-        },
-        &loop);
-    Accumulator<C> total(0);
-    for (const auto& sum : loop.sums) {
-      total += sum;
-    }
-    *static_cast<C*>(args.result) = C(total);
+class DotOfParts {
+ public:
+  static const char* refusal(const DotArgs& args) {
+    return args.parts() > 1 && args.sums == nullptr ? "sums is null; expected room for the sums of all parts" : nullptr;
   }
+  explicit DotOfParts(const DotArgs& args) : args_(args) {}
+  int64_t count() const { return args_.parts(); }
+  int64_t grain() const { return 1; }
+  void operator()(int64_t begin, int64_t end) const {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t at = part * DotArgs::kPart;
+      const auto sum = dotOf(
+          static_cast<const C*>(args_.first) + at, static_cast<const C*>(args_.second) + at,
+          std::min(DotArgs::kPart, args_.count - at), args_.conjugates != 0);
+      if (count() == 1) {
+        *static_cast<C*>(args_.result) = C(sum);
+      } else {
+        reinterpret_cast<Accumulator<C>*>(args_.sums)[part] = sum;
+      }
+    }
+  }
+
+ private:
+  const DotArgs& args_;
 };
 
-const RegisterTypes<"dot", DotArgs, Dot, int64_t, float, double, Complex<float>, Complex<double>> kDot;
+template <class C>
+class SumOfParts {
+ public:
+  static const char* refusal(const DotArgs& args) { return DotOfParts<C>::refusal(args); }
+  explicit SumOfParts(const DotArgs& args) : args_(args) {}
+  int64_t count() const { return args_.parts() > 1 ? 1 : 0; }
+  void operator()(int64_t /*begin*/, int64_t /*end*/) const {
+    Accumulator<C> total(0);
+    for (int64_t part = 0; part < args_.parts(); ++part) {
+      total += reinterpret_cast<const Accumulator<C>*>(args_.sums)[part];
+    }
+    *static_cast<C*>(args_.result) = C(total);
+  }
+
+ private:
+  const DotArgs& args_;
+};
+
+template <Name name, class C>
+using Dot = Phases<fullName<name, C>(), DotArgs, RowKernel<DotArgs, DotOfParts<C>>, LoopKernel<DotArgs, SumOfParts<C>>>;
+
+template <Name name, class... C>
+class Dots : public Dot<name, C>... {};
+
+const Dots<"dot", int64_t, float, double, Complex<float>, Complex<double>> kDot;
 
 } // namespace
 

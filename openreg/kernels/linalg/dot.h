@@ -10,8 +10,15 @@ struct DotArgs {
   void* first;
   void* second;
   void* result; ///< One number, written.
+  double* sums; ///< Room for the sum of each part, of twice 64 bits, if there are several; else null.
   int64_t count;
   int64_t conjugates; ///< Whether the elements of `first` are taken conjugated.
+
+  /// Elements of a part. The number of parts does not depend on that of threads, and so the sum does not.
+  static constexpr int64_t kPart = 32 * 1024;
+
+  /// At least one.
+  int64_t parts() const { return count <= kPart ? 1 : (count + kPart - 1) / kPart; }
 };
 
 } // namespace openreg::kernels

@@ -54,4 +54,10 @@ struct LoopKernel {
 template <class Args, class L>
 using RowKernel = LoopKernel<Args, L>;
 
+/// One kernel after the other: each is done when its threads have come back.
+template <class... Kernel>
+struct InOrder {
+  static void run(const void* args, orKernelContext* context) { (Kernel::run(args, context), ...); }
+};
+
 } // namespace openreg::kernels

@@ -22,4 +22,10 @@ class Loops : public Loop<fullName<name, C>(), Args, L<C>>... {};
 template <Name name, class Args, template <class> class L, class... C>
 class RowLoops : public RowLoop<fullName<name, C>(), Args, L<C>>... {};
 
+/// Kernels of a loop each, one behind the other, with the same arguments: what one writes the next may read, whichever
+/// thread has written it. What they share lies in device memory that the launcher has given them.
+/// @tparam Kernel Each a LoopKernel or a RowKernel.
+template <Name name, class Args, class... Kernel>
+class Phases : public Entry<name, Args, sizeof(Args), &InOrder<Kernel...>::run, sizeof...(Kernel)> {};
+
 } // namespace openreg::kernels

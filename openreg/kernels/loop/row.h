@@ -42,10 +42,26 @@ class RowRoom {
   std::vector<C> elements_;
 };
 
+/// Calls `use()` in one of the threads that do a row together: for what is read and then written anew.
+template <class Use>
+void onceARow(Use use) {
+  use();
+}
+
 /// What a functor of a reduction makes of a row.
 template <class F, class C>
 StateOf<F> reduceRow(F functor, int64_t count, const C* row) {
   return stateOfRun(functor, row, count, 0);
+}
+
+/// What a functor with `step(state, i)` makes of the numbers [begin, end).
+template <class F>
+StateOf<F> reduceIndices(const F& functor, int64_t begin, int64_t end) {
+  auto state = functor.start();
+  for (int64_t i = begin; i < end; ++i) {
+    state = functor.step(state, i);
+  }
+  return state;
 }
 
 /// The same of `map` of each element, which is kept nowhere.

@@ -2,14 +2,13 @@
 #include "kernels/loss/nll_loss.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
-#include "kernels/launch/registry.h"
+#include "kernels/launch/error_text.h"
 #include "kernels/loop/block.h"
 #include "kernels/loop/convert.h"
-#include "kernels/loop/element.h"
-#include "kernels/loop/functor.h"
+#include "kernels/loop/loops.h"
+#include "kernels/loop/row.h"
 
 namespace openreg::kernels {
 
@@ -37,118 +36,178 @@ void put(const Vector& vector, int64_t i, C value, int64_t offset = 0) {
   }
 }
 
+/// A guess by its number, and what is known of it.
 template <class C>
-C weightOf(const NllLossArgs& args, int64_t target) {
-  return args.weight.data != nullptr ? get<C>(args.weight, target) : C(1);
-}
+class Guess {
+ public:
+  /// Fails with the device's error if the target is no class, which is the host's mistake.
+  Guess(const NllLossArgs& args, int64_t number, orKernelContext& context)
+      : args_(args), target_(get<int64_t>(args.target, number)), counts_(target_ != args.ignoreIndex) {
+    if (counts_ && (target_ < 0 || target_ >= args.classes)) {
+      counts_ = false;
+      const ErrorText text = ErrorText() << "Target " << target_ << " is out of bounds.";
+      context.fail(&context, orErrorAssert, text.get());
+    }
+    const int64_t image = number / args.pixels, pixel = number % args.pixels;
+    offset_ = image * args.input.stride + pixel * args.pixelStride + (counts_ ? target_ * args.classStride : 0);
+  }
 
-/// Some pixels of an image.
-struct Pixels {
-  int64_t first; ///< Number of the first guess.
-  int64_t count;
-  int64_t offset; ///< Bytes from the start of `input` to the first class of the first.
+  /// Whether it has a target that is not to be ignored.
+  bool counts() const { return counts_; }
+  C weight() const { return args_.weight.data != nullptr ? get<C>(args_.weight, target_) : C(1); }
+
+  /// Bytes to the target's number in `input`.
+  int64_t offset() const { return offset_; }
+
+ private:
+  const NllLossArgs& args_;
+  int64_t target_;
+  bool counts_;
+  int64_t offset_;
 };
 
-/// Calls `use(pixels)` for what of each image is among the guesses [begin, end).
-template <class Use>
-void forImages(const NllLossArgs& args, int64_t begin, int64_t end, Use use) {
-  int64_t image = begin / std::max(int64_t{1}, args.pixels);
-  for (int64_t at = begin; at < end; ++image) {
-    const int64_t pixel = at - image * args.pixels;
-    const int64_t count = std::min(end - at, args.pixels - pixel);
-    use(Pixels{at, count, image * args.input.stride + pixel * args.pixelStride});
-    at += count;
-  }
-}
-
-/// Calls `use(guess, target, offset)` for each guess, with the place of its first class; stops at a target that is no
-/// class, which is the host's mistake and an error of the device.
-template <class Use>
-void forGuesses(const NllLossArgs& args, const Pixels& pixels, orKernelContext& context, Use use) {
-  for (int64_t i = 0; i < pixels.count; ++i) {
-    const auto target = get<int64_t>(args.target, pixels.first + i);
-    if (target != args.ignoreIndex && (target < 0 || target >= args.classes)) {
-      char text[64];
-      std::snprintf(text, sizeof(text), "Target %lld is out of bounds.", static_cast<long long>(target));
-      return context.fail(&context, orErrorAssert, text);
-    }
-    use(pixels.first + i, target, pixels.offset + i * args.pixelStride);
-  }
-}
-
-template <class C>
-struct Forward {
-  void operator()(const NllLossArgs& args, orKernelContext& context) const {
-    double sum = 0;
-    double totalWeight = 0;
-    const auto add = [&](int64_t guess, int64_t target, int64_t offset) {
-      const bool counts = target != args.ignoreIndex;
-      const C weight = counts ? weightOf<C>(args, target) : C(0);
-      const C loss = counts ? -get<C>(args.input, 0, offset + target * args.classStride) * weight : C(0);
-      sum += loss;
-      totalWeight += weight;
-      if (args.reduction == LossReduction::None) {
-        put(args.loss, guess, loss);
-      }
-    };
-    forImages(
-        args, 0, args.images * args.pixels, [&](const Pixels& pixels) { forGuesses(args, pixels, context, add); });
-    put(args.totalWeight, 0, static_cast<C>(args.reduction == LossReduction::None ? 0 : totalWeight));
-    if (args.reduction != LossReduction::None) {
-      put(args.loss, 0, static_cast<C>(args.reduction == LossReduction::Mean ? sum / totalWeight : sum));
-    }
-  }
+/// Sums of some guesses.
+struct Sums {
+  double loss;
+  double weight;
 };
 
 template <class C>
-struct Backward {
-  void operator()(const NllLossArgs& args, orKernelContext& context) const {
-    struct Loop {
-      const NllLossArgs& args;
-      orKernelContext& context;
-    } loop{args, context};
-    context.parallelFor(
-        &context, args.images * args.pixels, kGrain / std::max(int64_t{1}, args.classes) + 1,
-        [](void* state, int64_t begin, int64_t end) {
-          const auto& [args, context] = *static_cast<Loop*>(state);
-          forImages(args, begin, end, [&](const Pixels& pixels) { derive(args, pixels, context); });
-        },
-        &loop);
+void putTotal(const NllLossArgs& args, const Sums& total) {
+  const bool isOne = args.reduction != LossReduction::None;
+  put(args.totalWeight, 0, static_cast<C>(isOne ? total.weight : 0));
+  if (isOne) {
+    put(args.loss, 0, static_cast<C>(args.reduction == LossReduction::Mean ? total.loss / total.weight : total.loss));
   }
+}
 
-  static void derive(const NllLossArgs& args, const Pixels& pixels, orKernelContext& context) {
-    clear(args, pixels);
-    forGuesses(args, pixels, context, [&](int64_t guess, int64_t target, int64_t offset) {
-      if (target == args.ignoreIndex) {
-        return;
-      }
-      C grad = get<C>(args.loss, args.reduction == LossReduction::None ? guess : 0);
-      if (args.reduction == LossReduction::Mean) {
-        grad /= get<C>(args.totalWeight, 0);
-      }
-      put(args.input, 0, -grad * weightOf<C>(args, target), offset + target * args.classStride);
-    });
+/// Adds up the losses of guesses. Where each is wanted, it is written.
+template <class C>
+struct AddLosses {
+  const NllLossArgs& args;
+  orKernelContext& context;
+
+  Sums start() const { return {0, 0}; }
+  Sums step(Sums sums, int64_t number) const {
+    const Guess<C> guess(args, number, context);
+    const C weight = guess.counts() ? guess.weight() : C(0);
+    const C loss = guess.counts() ? -get<C>(args.input, 0, guess.offset()) * weight : C(0);
+    if (args.reduction == LossReduction::None) {
+      put(args.loss, number, loss);
+    }
+    return join(sums, {loss, weight});
   }
+  Sums join(Sums sums, Sums more) const { return {sums.loss + more.loss, sums.weight + more.weight}; }
+};
 
-  /// Zeros for all classes, in the order in which they lie in memory.
-  static void clear(const NllLossArgs& args, const Pixels& pixels) {
-    const bool byClass = pixels.count == 1 || args.classStride < args.pixelStride;
-    const int64_t rows = byClass ? pixels.count : args.classes;
-    const int64_t columns = byClass ? args.classes : pixels.count;
-    const int64_t rowStride = byClass ? args.pixelStride : args.classStride;
-    const int64_t stride = byClass ? args.classStride : args.pixelStride;
-    auto* to = static_cast<char*>(args.input.data) + pixels.offset;
-    const C zeros[kBlock] = {};
-    for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t i = 0; i < columns; i += kBlock) {
-        store(args.input.dtype, to + row * rowStride + i * stride, stride, std::min(kBlock, columns - i), zeros);
+template <class C>
+class SumParts {
+ public:
+  static const char* refusal(const NllLossArgs& args) {
+    return args.parts() > 1 && args.sums == nullptr ? "sums is null; expected room for the sums of all parts" : nullptr;
+  }
+  explicit SumParts(const NllLossArgs& args) : args_(args) {}
+  int64_t count() const { return args_.parts(); }
+  int64_t grain() const { return 1; }
+  void operator()(int64_t begin, int64_t end, orKernelContext& context) const {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t first = part * kGuessesOfPart;
+      const int64_t last = std::min(args_.guesses(), first + kGuessesOfPart);
+      const Sums sums = reduceIndices(AddLosses<C>{args_, context}, first, last);
+      if (count() == 1) {
+        putTotal<C>(args_, sums);
+      } else {
+        args_.sums[2 * part] = sums.loss;
+        args_.sums[2 * part + 1] = sums.weight;
       }
     }
   }
+
+ private:
+  const NllLossArgs& args_;
 };
 
-const RegisterTypes<"nll_loss", NllLossArgs, Forward, float, double> kForward;
-const RegisterTypes<"nll_loss_backward", NllLossArgs, Backward, float, double> kBackward;
+template <class C>
+class JoinParts {
+ public:
+  static const char* refusal(const NllLossArgs& args) { return SumParts<C>::refusal(args); }
+  explicit JoinParts(const NllLossArgs& args) : args_(args) {}
+  int64_t count() const { return args_.parts() > 1 ? 1 : 0; }
+  void operator()(int64_t /*begin*/, int64_t /*end*/) const {
+    Sums total{0, 0};
+    for (int64_t part = 0; part < args_.parts(); ++part) {
+      total.loss += args_.sums[2 * part];
+      total.weight += args_.sums[2 * part + 1];
+    }
+    putTotal<C>(args_, total);
+  }
+
+ private:
+  const NllLossArgs& args_;
+};
+
+/// Zeros for all classes, in the order in which they lie in memory.
+class ClearGradients {
+ public:
+  static const char* refusal(const NllLossArgs& /*args*/) { return nullptr; }
+  explicit ClearGradients(const NllLossArgs& args)
+      : args_(args), byClass_(args.pixels == 1 || args.classStride < args.pixelStride),
+        rows_(byClass_ ? args.pixels : args.classes), columns_(byClass_ ? args.classes : args.pixels) {}
+  int64_t count() const { return args_.images * rows_ * columns_; }
+  void operator()(int64_t begin, int64_t end) const {
+    const int64_t rowStride = byClass_ ? args_.pixelStride : args_.classStride;
+    const int64_t stride = byClass_ ? args_.classStride : args_.pixelStride;
+    const double zeros[kBlock] = {};
+    for (int64_t at = begin; at < end;) {
+      const int64_t row = at / columns_, column = at % columns_;
+      auto* to = static_cast<char*>(args_.input.data) + row / rows_ * args_.input.stride + row % rows_ * rowStride;
+      const int64_t count = std::min({columns_ - column, end - at, kBlock});
+      store(args_.input.dtype, to + column * stride, stride, count, zeros);
+      at += count;
+    }
+  }
+
+ private:
+  const NllLossArgs& args_;
+  bool byClass_;    ///< Whether the classes of a pixel lie nearer together than the pixels of a class.
+  int64_t rows_;    ///< Of an image.
+  int64_t columns_; ///< Of a row.
+};
+
+template <class C>
+class PutGradients {
+ public:
+  static const char* refusal(const NllLossArgs& /*args*/) { return nullptr; }
+  explicit PutGradients(const NllLossArgs& args) : args_(args) {}
+  int64_t count() const { return args_.guesses(); }
+  void operator()(int64_t begin, int64_t end, orKernelContext& context) const {
+    for (int64_t number = begin; number < end; ++number) {
+      const Guess<C> guess(args_, number, context);
+      if (!guess.counts()) {
+        continue;
+      }
+      C grad = get<C>(args_.loss, args_.reduction == LossReduction::None ? number : 0);
+      if (args_.reduction == LossReduction::Mean) {
+        grad /= get<C>(args_.totalWeight, 0);
+      }
+      put(args_.input, 0, -grad * guess.weight(), guess.offset());
+    }
+  }
+
+ private:
+  const NllLossArgs& args_;
+};
+
+template <Name name, class C>
+using NllLoss = Phases<name, NllLossArgs, RowKernel<NllLossArgs, SumParts<C>>, LoopKernel<NllLossArgs, JoinParts<C>>>;
+template <Name name, class C>
+using NllLossBackward =
+    Phases<name, NllLossArgs, LoopKernel<NllLossArgs, ClearGradients>, LoopKernel<NllLossArgs, PutGradients<C>>>;
+
+const NllLoss<"nll_loss.float", float> kForward;
+const NllLoss<"nll_loss.double", double> kForwardDouble;
+const NllLossBackward<"nll_loss_backward.float", float> kBackward;
+const NllLossBackward<"nll_loss_backward.double", double> kBackwardDouble;
 
 } // namespace
 

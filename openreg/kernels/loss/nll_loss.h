@@ -15,6 +15,10 @@ struct Vector {
   DType dtype;
 };
 
+/// Guesses that are summed by themselves. Not so many as a thread would like: so the sum does not depend on how many
+/// threads there are.
+constexpr int64_t kGuessesOfPart = 8192;
+
 /// The loss of guesses among `classes` classes: -weight[target] * input[target]. Each pixel of each image is a guess; a
 /// batch of plain guesses is one image.
 struct NllLossArgs {
@@ -25,11 +29,17 @@ struct NllLossArgs {
   Vector weight;       ///< Of each class, read; `data` is null if there are none.
   Vector loss;         ///< Forward: one, or one for each guess, written. Backward: its gradient, read.
   Vector totalWeight;  ///< Sum of the weights of the targets: forward written, backward read.
+  double* sums;        ///< Forward: room for two of each part, if there are several; else null.
   int64_t images;
   int64_t pixels; ///< Of an image.
   int64_t classes;
   int64_t ignoreIndex; ///< Targets that count for nothing.
   LossReduction reduction;
+
+  int64_t guesses() const { return images * pixels; }
+
+  /// Parts of the guesses; at least one.
+  int64_t parts() const { return guesses() <= kGuessesOfPart ? 1 : (guesses() + kGuessesOfPart - 1) / kGuessesOfPart; }
 };
 
 } // namespace openreg::kernels

@@ -1,10 +1,10 @@
 // The kernels "batch_norm" and "batch_norm_backward": a channel at a time.
 #include <cmath>
-#include <vector>
 
-#include "kernels/launch/dtype.h"
-#include "kernels/launch/registry.h"
 #include "kernels/loop/element.h"
+#include "kernels/loop/loops.h"
+#include "kernels/loop/row.h"
+#include "kernels/normalization/channel_rows.h"
 #include "kernels/normalization/normalization.h"
 #include "kernels/normalization/row_sums.h"
 
@@ -12,91 +12,51 @@ namespace openreg::kernels {
 
 namespace {
 
-/// Calls `use(begin, end)` for ranges of channels, several at a time.
-template <class Args, class Use>
-void forEachChannels(orKernelContext& context, const Args& args, Use use) {
-  context.parallelFor(
-      &context, args.channels, kGrain / std::max(int64_t{1}, args.batch * args.positions) + 1,
-      [](void* state, int64_t begin, int64_t end) { (*static_cast<Use*>(state))(begin, end); }, &use);
-}
-
-/// The numbers of one channel after the other, as rows: where they are, or, if those would be short, gathered in one
-/// row.
-template <class C>
-class ChannelRows {
- public:
-  /// @param array batch × channels × positions numbers.
-  template <class Args>
-  ChannelRows(const Args& args, void* array)
-      : array_(static_cast<C*>(array)), batch_(args.batch), channels_(args.channels), positions_(args.positions),
-        gathered_(static_cast<size_t>(positions_ < kShort ? batch_ * positions_ : 0)) {}
-
-  int64_t rows() const { return gathers() ? 1 : batch_; }
-  int64_t length() const { return gathers() ? batch_ * positions_ : positions_; }
-  C* row(int64_t n, int64_t channel) { return gathers() ? gathered_.data() : start(n, channel); }
-
-  /// To be called before a channel's rows are read,
-  void load(int64_t channel) {
-    move([&](int64_t i, int64_t n, int64_t position) { gathered_[size_t(i)] = start(n, channel)[position]; });
-  }
-  /// and after they have been written.
-  void store(int64_t channel) {
-    move([&](int64_t i, int64_t n, int64_t position) { start(n, channel)[position] = gathered_[size_t(i)]; });
-  }
-
- private:
-  static constexpr int64_t kShort = 16;
-
-  bool gathers() const { return positions_ < kShort; }
-  C* start(int64_t n, int64_t channel) const { return array_ + (n * channels_ + channel) * positions_; }
-
-  template <class Move>
-  void move(Move one) {
-    for (int64_t n = 0, i = 0; gathers() && n < batch_; ++n) {
-      for (int64_t position = 0; position < positions_; ++position, ++i) {
-        one(i, n, position);
-      }
-    }
-  }
-
-  C* array_;
-  int64_t batch_;
-  int64_t channels_;
-  int64_t positions_;
-  std::vector<C> gathered_;
-};
-
 template <class C>
 C valueOr(const void* array, int64_t i, C otherwise) {
   return array != nullptr ? static_cast<const C*>(array)[i] : otherwise;
 }
 
+/// A channel at a time. @tparam Args Those of the kernel.
+template <class Args>
+class ByChannel {
+ public:
+  static const char* refusal(const Args& /*args*/) { return nullptr; }
+  explicit ByChannel(const Args& args) : args_(args) {}
+  int64_t count() const { return args_.channels; }
+  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.batch * args_.positions) + 1; }
+
+ protected:
+  const Args& args_;
+};
+
 template <class C>
-struct BatchNorm {
+class BatchNorm : ByChannel<BatchNormArgs> {
+  using Base = ByChannel<BatchNormArgs>;
   using A = Accumulator<C>;
 
-  void operator()(const BatchNormArgs& args, orKernelContext& context) const {
-    forEachChannels(context, args, [&](int64_t begin, int64_t end) {
-      ChannelRows<C> input(args, args.input);
-      ChannelRows<C> output(args, args.output);
-      for (int64_t channel = begin; channel < end; ++channel) {
-        input.load(channel);
-        A mean;
-        A invstd;
-        if (args.training != 0) {
-          measure(args, channel, input, mean, invstd);
-        } else {
-          mean = A(valueOr(args.runningMean, channel, C(0)));
-          invstd = A(1) / std::sqrt(A(valueOr(args.runningVar, channel, C(1))) + A(args.eps));
-        }
-        const A scale = invstd * A(valueOr(args.weight, channel, C(1)));
-        const C bias = valueOr(args.bias, channel, C(0));
-        for (int64_t n = 0; n < input.rows(); ++n) {
-          scaleRow(output.row(n, channel), input.row(n, channel), C(mean), C(scale), bias, input.length());
-        }
-        output.store(channel);
+ public:
+  using Base::Base, Base::refusal, Base::count, Base::grain;
+  void operator()(int64_t begin, int64_t end) const {
+    ChannelRows<C> input(args_, args_.input);
+    ChannelRows<C> output(args_, args_.output);
+    for (int64_t channel = begin; channel < end; ++channel) {
+      input.load(channel);
+      A mean;
+      A invstd;
+      if (args_.training != 0) {
+        measure(args_, channel, input, mean, invstd);
+      } else {
+        mean = A(valueOr(args_.runningMean, channel, C(0)));
+        invstd = A(1) / std::sqrt(A(valueOr(args_.runningVar, channel, C(1))) + A(args_.eps));
       }
-    });
+      const A scale = invstd * A(valueOr(args_.weight, channel, C(1)));
+      const C bias = valueOr(args_.bias, channel, C(0));
+      for (int64_t n = 0; n < input.rows(); ++n) {
+        scaleRow(output.row(n, channel), input.row(n, channel), C(mean), C(scale), bias, input.length());
+      }
+      output.store(channel);
+    }
   }
 
  private:
@@ -114,8 +74,10 @@ struct BatchNorm {
     invstd = A(1) / std::sqrt(squares / count + A(args.eps));
     static_cast<C*>(args.mean)[channel] = C(mean);
     static_cast<C*>(args.invstd)[channel] = C(invstd);
-    update(args.runningMean, channel, mean, args.momentum);
-    update(args.runningVar, channel, squares / (count - A(1)), args.momentum);
+    onceARow([&] {
+      update(args.runningMean, channel, mean, args.momentum);
+      update(args.runningVar, channel, squares / (count - A(1)), args.momentum);
+    });
   }
 
   static void update(void* running, int64_t channel, A value, double momentum) {
@@ -127,23 +89,24 @@ struct BatchNorm {
 };
 
 template <class C>
-struct BatchNormBackward {
+class BatchNormBackward : ByChannel<BatchNormBackwardArgs> {
+  using Base = ByChannel<BatchNormBackwardArgs>;
   using A = Accumulator<C>;
 
-  void operator()(const BatchNormBackwardArgs& args, orKernelContext& context) const {
-    forEachChannels(context, args, [&](int64_t begin, int64_t end) {
-      ChannelRows<C> grad(args, args.gradOutput);
-      ChannelRows<C> input(args, args.input);
-      ChannelRows<C> out(args, args.gradInput);
-      for (int64_t channel = begin; channel < end; ++channel) {
-        grad.load(channel);
-        input.load(channel);
-        derive(args, channel, grad, input, out);
-        if (args.gradInput != nullptr) {
-          out.store(channel);
-        }
+ public:
+  using Base::Base, Base::refusal, Base::count, Base::grain;
+  void operator()(int64_t begin, int64_t end) const {
+    ChannelRows<C> grad(args_, args_.gradOutput);
+    ChannelRows<C> input(args_, args_.input);
+    ChannelRows<C> out(args_, args_.gradInput);
+    for (int64_t channel = begin; channel < end; ++channel) {
+      grad.load(channel);
+      input.load(channel);
+      derive(args_, channel, grad, input, out);
+      if (args_.gradInput != nullptr) {
+        out.store(channel);
       }
-    });
+    }
   }
 
  private:
@@ -186,8 +149,8 @@ struct BatchNormBackward {
   }
 };
 
-const RegisterTypes<"batch_norm", BatchNormArgs, BatchNorm, float, double> kForward;
-const RegisterTypes<"batch_norm_backward", BatchNormBackwardArgs, BatchNormBackward, float, double> kBackward;
+const RowLoops<"batch_norm", BatchNormArgs, BatchNorm, float, double> kForward;
+const RowLoops<"batch_norm_backward", BatchNormBackwardArgs, BatchNormBackward, float, double> kBackward;
 
 } // namespace
 

@@ -1,10 +1,8 @@
 // The kernels "group_norm" and "group_norm_backward": a group of an image at a time.
 #include <cmath>
-#include <vector>
 
-#include "kernels/image/planes.h"
-#include "kernels/launch/dtype.h"
-#include "kernels/launch/registry.h"
+#include "kernels/loop/element.h"
+#include "kernels/loop/loops.h"
 #include "kernels/normalization/normalization.h"
 #include "kernels/normalization/row_sums.h"
 
@@ -17,92 +15,136 @@ Accumulator<C> factor(const void* weight, int64_t channel) {
   return weight != nullptr ? Accumulator<C>(static_cast<const C*>(weight)[channel]) : Accumulator<C>(1);
 }
 
-template <class C>
-struct GroupNorm {
-  using A = Accumulator<C>;
+/// A group of an image at a time. @tparam Args Those of the kernel.
+template <class Args>
+class ByGroup {
+ public:
+  static const char* refusal(const Args& /*args*/) { return nullptr; }
+  explicit ByGroup(const Args& args) : args_(args) {}
+  int64_t count() const { return args_.batch * args_.groups; }
+  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.channels * args_.positions) + 1; }
 
-  void operator()(const GroupNormArgs& args, orKernelContext& context) const {
-    const int64_t count = args.channels * args.positions;
-    forEachPlane(context, args.batch * args.groups, count, [&](int64_t group) {
-      const C* input = static_cast<const C*>(args.input) + group * count;
-      C* output = static_cast<C*>(args.output) + group * count;
-      const A mean = sumOf(input, count) / A(count);
-      const A rstd = A(1) / std::sqrt(squaresOf(input, C(mean), count) / A(count) + A(args.eps));
-      static_cast<C*>(args.mean)[group] = C(mean);
-      static_cast<C*>(args.rstd)[group] = C(rstd);
-      for (int64_t i = 0; i < args.channels; ++i) {
-        const int64_t channel = group % args.groups * args.channels + i;
-        const A scale = rstd * factor<C>(args.weight, channel);
-        const A bias = args.bias != nullptr ? A(static_cast<const C*>(args.bias)[channel]) : A(0);
-        scaleRow(output + i * args.positions, input + i * args.positions, C(mean), C(scale), C(bias), args.positions);
-      }
-    });
-  }
+ protected:
+  const Args& args_;
 };
 
 template <class C>
-struct GroupNormBackward {
+class GroupNorm : ByGroup<GroupNormArgs> {
+  using Base = ByGroup<GroupNormArgs>;
   using A = Accumulator<C>;
 
-  void operator()(const GroupNormBackwardArgs& args, orKernelContext& context) const {
-    const int64_t channels = args.groups * args.channels;
-    // Of each channel of each image: the sum of the gradients, and of their products with the normalised input.
-    std::vector<A> sums(static_cast<size_t>(args.batch * channels));
-    std::vector<A> products(sums.size());
-    forEachPlane(context, args.batch * args.groups, args.channels * args.positions, [&](int64_t group) {
-      gradients(args, group, sums.data() + group * args.channels, products.data() + group * args.channels);
-    });
-    forEachPlane(context, channels, args.batch, [&](int64_t channel) {
-      A sum(0);
-      A product(0);
-      for (int64_t n = 0; n < args.batch; ++n) {
-        sum += sums[static_cast<size_t>(n * channels + channel)];
-        product += products[static_cast<size_t>(n * channels + channel)];
+ public:
+  using Base::Base, Base::refusal, Base::count, Base::grain;
+  void operator()(int64_t begin, int64_t end) const {
+    const int64_t count = args_.channels * args_.positions;
+    for (int64_t group = begin; group < end; ++group) {
+      const C* input = static_cast<const C*>(args_.input) + group * count;
+      C* output = static_cast<C*>(args_.output) + group * count;
+      const A mean = sumOf(input, count) / A(count);
+      const A rstd = A(1) / std::sqrt(squaresOf(input, C(mean), count) / A(count) + A(args_.eps));
+      static_cast<C*>(args_.mean)[group] = C(mean);
+      static_cast<C*>(args_.rstd)[group] = C(rstd);
+      for (int64_t i = 0; i < args_.channels; ++i) {
+        const int64_t channel = group % args_.groups * args_.channels + i;
+        const A scale = rstd * factor<C>(args_.weight, channel);
+        const A bias = args_.bias != nullptr ? A(static_cast<const C*>(args_.bias)[channel]) : A(0);
+        const int64_t at = i * args_.positions;
+        scaleRow(output + at, input + at, C(mean), C(scale), C(bias), args_.positions);
       }
-      if (args.gradWeight != nullptr) {
-        static_cast<C*>(args.gradWeight)[channel] = C(product);
-      }
-      if (args.gradBias != nullptr) {
-        static_cast<C*>(args.gradBias)[channel] = C(sum);
-      }
-    });
+    }
+  }
+};
+
+/// What each group of an image contributes, and the gradient of its input. Of each channel of each image: the sum of
+/// the gradients, and of their products with the normalised input.
+template <class C>
+class GroupNormInputGradient : ByGroup<GroupNormBackwardArgs> {
+  using Base = ByGroup<GroupNormBackwardArgs>;
+  using A = Accumulator<C>;
+
+ public:
+  using Base::Base, Base::refusal, Base::count, Base::grain;
+  void operator()(int64_t begin, int64_t end) const {
+    for (int64_t group = begin; group < end; ++group) {
+      double* sums = args_.sums + group * args_.channels;
+      derive(group, sums, sums + args_.batch * args_.groups * args_.channels);
+    }
   }
 
  private:
-  /// What one group of an image contributes, and the gradient of its input.
-  static void gradients(const GroupNormBackwardArgs& args, int64_t group, A* sums, A* products) {
-    const int64_t start = group * args.channels * args.positions;
-    const C* grad = static_cast<const C*>(args.gradOutput) + start;
-    const C* input = static_cast<const C*>(args.input) + start;
-    const A mean = A(static_cast<const C*>(args.mean)[group]);
-    const A rstd = A(static_cast<const C*>(args.rstd)[group]);
-    const int64_t first = group % args.groups * args.channels;
+  void derive(int64_t group, double* sums, double* products) const {
+    const int64_t start = group * args_.channels * args_.positions;
+    const C* grad = static_cast<const C*>(args_.gradOutput) + start;
+    const C* input = static_cast<const C*>(args_.input) + start;
+    const A mean = A(static_cast<const C*>(args_.mean)[group]);
+    const A rstd = A(static_cast<const C*>(args_.rstd)[group]);
+    const int64_t first = group % args_.groups * args_.channels;
     A sum(0);
     A product(0);
-    for (int64_t i = 0; i < args.channels; ++i) {
-      const int64_t at = i * args.positions;
-      sums[i] = sumOf(grad + at, args.positions);
-      products[i] = productsOf(input + at, C(mean), grad + at, args.positions) * rstd;
-      sum += sums[i] * factor<C>(args.weight, first + i);
-      product += products[i] * factor<C>(args.weight, first + i);
+    for (int64_t i = 0; i < args_.channels; ++i) {
+      const int64_t at = i * args_.positions;
+      const A channelSum = sumOf(grad + at, args_.positions);
+      const A channelProduct = productsOf(input + at, C(mean), grad + at, args_.positions) * rstd;
+      sums[i] = channelSum;
+      products[i] = channelProduct;
+      sum += channelSum * factor<C>(args_.weight, first + i);
+      product += channelProduct * factor<C>(args_.weight, first + i);
     }
-    if (args.gradInput == nullptr) {
+    if (args_.gradInput == nullptr) {
       return;
     }
-    const A count = A(args.channels * args.positions);
+    const A count = A(args_.channels * args_.positions);
     const A slope = -product / count * rstd * rstd;
     const A shift = -sum / count * rstd;
-    C* out = static_cast<C*>(args.gradInput) + start;
-    for (int64_t i = 0; i < args.channels; ++i) {
-      const int64_t at = i * args.positions;
-      const A scale = rstd * factor<C>(args.weight, first + i);
-      combineRows(out + at, grad + at, C(scale), input + at, C(mean), C(slope), C(shift), args.positions);
+    C* out = static_cast<C*>(args_.gradInput) + start;
+    for (int64_t i = 0; i < args_.channels; ++i) {
+      const int64_t at = i * args_.positions;
+      const A scale = rstd * factor<C>(args_.weight, first + i);
+      combineRows(out + at, grad + at, C(scale), input + at, C(mean), C(slope), C(shift), args_.positions);
     }
   }
 };
 
-const RegisterTypes<"group_norm", GroupNormArgs, GroupNorm, float, double> kForward;
-const RegisterTypes<"group_norm_backward", GroupNormBackwardArgs, GroupNormBackward, float, double> kBackward;
+/// Of each channel, the sums over the batch.
+template <class C>
+class GroupNormJoinedSums {
+ public:
+  static const char* refusal(const GroupNormBackwardArgs& /*args*/) { return nullptr; }
+  explicit GroupNormJoinedSums(const GroupNormBackwardArgs& args) : args_(args) {}
+  int64_t count() const { return args_.groups * args_.channels; }
+  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.batch) + 1; }
+  void operator()(int64_t begin, int64_t end) const {
+    const int64_t channels = args_.groups * args_.channels;
+    for (int64_t channel = begin; channel < end; ++channel) {
+      double sum = 0;
+      double product = 0;
+      for (int64_t n = 0; n < args_.batch; ++n) {
+        sum += args_.sums[n * channels + channel];
+        product += args_.sums[(args_.batch + n) * channels + channel];
+      }
+      if (args_.gradWeight != nullptr) {
+        static_cast<C*>(args_.gradWeight)[channel] = C(product);
+      }
+      if (args_.gradBias != nullptr) {
+        static_cast<C*>(args_.gradBias)[channel] = C(sum);
+      }
+    }
+  }
+
+ private:
+  const GroupNormBackwardArgs& args_;
+};
+
+template <Name name, class C>
+using GroupNormBackward = Phases<
+    name,
+    GroupNormBackwardArgs,
+    RowKernel<GroupNormBackwardArgs, GroupNormInputGradient<C>>,
+    LoopKernel<GroupNormBackwardArgs, GroupNormJoinedSums<C>>>;
+
+const RowLoops<"group_norm", GroupNormArgs, GroupNorm, float, double> kForward;
+const GroupNormBackward<"group_norm_backward.float", float> kBackward;
+const GroupNormBackward<"group_norm_backward.double", double> kBackwardDouble;
 
 } // namespace
 

@@ -6,6 +6,9 @@
 
 namespace openreg::kernels {
 
+/// Parts of the rows, at most, each of which has sums of its own.
+constexpr int64_t kSummedParts = 8;
+
 /// "batch_norm": each channel of batch × channels × positions numbers gets mean 0 and deviation 1.
 struct BatchNormArgs {
   void* input;
@@ -63,6 +66,7 @@ struct LayerNormBackwardArgs {
   void* gradInput;  ///< Written, or null.
   void* gradWeight; ///< Written, or null.
   void* gradBias;   ///< Written, or null.
+  double* sums;     ///< Room for kSummedParts × 2 × columns, if a gradient of weight or bias is wanted.
   int64_t rows;
   int64_t columns;
 };
@@ -96,6 +100,7 @@ struct GroupNormBackwardArgs {
   int64_t groups;
   int64_t channels; ///< Of a group.
   int64_t positions;
+  double* sums; ///< Room for 2 × batch × groups × channels.
 };
 
 /// "weight_norm": each of `vectors` vectors gets a length of its own. They lie in outer × vectors × inner numbers.

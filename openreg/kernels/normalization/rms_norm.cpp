@@ -1,186 +1,165 @@
 // The kernels "rms_norm" and "rms_norm_backward": a row at a time, and the weight's gradient some columns at a time.
+#include "kernels/normalization/rms_norm.h"
+
 #include <cmath>
 
-#include "kernels/launch/registry.h"
 #include "kernels/loop/element.h"
-#include "kernels/normalization/number_rows.h"
-#include "kernels/normalization/row_sums.h"
+#include "kernels/loop/loops.h"
+#include "kernels/loop/row.h"
+#include "kernels/normalization/column_sums.h"
+#include "kernels/normalization/weighted_rows.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-/// out = x · scale · weight
-template <class C>
-OPENREG_MULTIVERSION void scaleAndWeigh(C* out, const C* x, C scale, const C* weight, int64_t count) {
-  OPENREG_IVDEP // `out` may be `x`, but element by element that is no dependency.
-  for (int64_t i = 0; i < count; ++i) {
-    out[i] = x[i] * scale * weight[i];
-  }
-}
-
-/// out = out + x
-template <class C>
-OPENREG_MULTIVERSION void addToRow(C* out, const C* x, int64_t count) {
-  OPENREG_IVDEP // Each element depends on its own only.
-  for (int64_t i = 0; i < count; ++i) {
-    out[i] += x[i];
-  }
-}
-
 // LITERALINCLUDE START: RMS NORM KERNEL
 template <class C>
-struct RmsNorm {
-  using A = Accumulator<C>;
-
-  void operator()(const RmsNormArgs& args, orKernelContext& context) const {
-    context.parallelFor(
-        &context, args.rows, kGrain / std::max(int64_t{1}, args.columns) + 1,
-        [](void* state, int64_t begin, int64_t end) { rows(*static_cast<const RmsNormArgs*>(state), begin, end); },
-        const_cast<RmsNormArgs*>(&args));
-  }
-
- private:
-  static void rows(const RmsNormArgs& args, int64_t begin, int64_t end) {
-    const int64_t columns = args.columns;
-    RowBuffer<C> input(args.input, columns), residual(args.residual, columns), output(args.output, columns);
-    RowBuffer<C> weights(args.weight, columns);
-    const C* weight = weights.read(0);
-    for (int64_t row = begin; row < end; ++row) {
-      const C* x = input.read(row);
-      if (args.residual.data != nullptr) {
-        residual.read(row);
-        addToRow(residual.write(row), x, columns);
-        residual.wrote(row);
-        x = residual.read(row); // rounded to its own type: what a later layer reads is what is normalised here
-      }
-      const A square = squaresOf(x, C(0), columns) / A(std::max(int64_t{1}, columns));
-      const A rstd = A(1) / std::sqrt(square + A(args.eps));
-      if (args.rstd != nullptr) {
-        static_cast<C*>(args.rstd)[row] = C(rstd);
-      }
-      scaleAndWeigh(output.write(row), x, C(rstd), weight, columns);
-      output.wrote(row);
-    }
-  }
-};
-// LITERALINCLUDE END: RMS NORM KERNEL
-
-/// Adds one row to the sums of some columns.
-template <class C, class A>
-OPENREG_MULTIVERSION void addProducts(A* sums, const C* grad, const C* x, C rstd, int64_t count) {
-  OPENREG_IVDEP // The sums are the kernel's own.
-  for (int64_t i = 0; i < count; ++i) {
-    sums[i] += A(grad[i] * (x[i] * rstd));
-  }
-}
-
-template <class C>
-class RmsNormGradient {
+class RmsNorm {
   using A = Accumulator<C>;
 
  public:
-  explicit RmsNormGradient(const RmsNormBackwardArgs& args) : args_(args) {
-    if (args.gradWeight.data != nullptr) {
-      blocks_ = (args.columns + kColumns - 1) / kColumns;
-      parts_ = std::clamp(args.rows / kRows, int64_t{1}, kParts);
-      sums_.resize(static_cast<size_t>(parts_ * args.columns));
-    }
-  }
-
-  void run(orKernelContext& context) {
-    if (args_.gradInput.data != nullptr) {
-      loop<&RmsNormGradient::inputRows>(context, args_.rows, kGrain / std::max(int64_t{1}, args_.columns) + 1);
-    }
-    if (blocks_ > 0) {
-      loop<&RmsNormGradient::sumColumns>(context, blocks_ * parts_, 1);
-      joinParts();
+  static const char* refusal(const RmsNormArgs& /*args*/) { return nullptr; }
+  explicit RmsNorm(const RmsNormArgs& args) : args_(args) {}
+  int64_t count() const { return args_.rows; }
+  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.columns) + 1; }
+  void operator()(int64_t begin, int64_t end) const {
+    const int64_t columns = args_.columns;
+    RowRoom<C> inputs, residuals, outputs, weights;
+    const auto weight = weights.read(args_.weight.at(0, columns));
+    for (int64_t row = begin; row < end; ++row) {
+      auto x = inputs.read(args_.input.at(row, columns));
+      if (args_.residual.data != nullptr) {
+        const RowOfElements residual = args_.residual.at(row, columns);
+        residuals.read(residual);
+        addToRow(residuals.write(residual), x, columns);
+        residuals.wrote(residual);
+        x = residuals.read(residual); // rounded to its own type: what a later layer reads is what is normalised here
+      }
+      const A square = squaresOf(x, C(0), columns) / A(std::max(int64_t{1}, columns));
+      const A rstd = A(1) / std::sqrt(square + A(args_.eps));
+      if (args_.rstd != nullptr) {
+        static_cast<C*>(args_.rstd)[row] = C(rstd);
+      }
+      const RowOfElements output = args_.output.at(row, columns);
+      scaleAndWeigh(outputs.write(output), x, C(rstd), weight, columns);
+      outputs.wrote(output);
     }
   }
 
  private:
-  static constexpr int64_t kColumns = 128; ///< That are summed side by side.
-  static constexpr int64_t kRows = 64;     ///< At least, in one part.
-  static constexpr int64_t kParts = 8;     ///< At most. Not the number of threads: sums are the same with any.
+  const RmsNormArgs& args_;
+};
+// LITERALINCLUDE END: RMS NORM KERNEL
 
-  template <auto body>
-  void loop(orKernelContext& context, int64_t count, int64_t grain) {
-    context.parallelFor(
-        &context, count, grain,
-        [](void* state, int64_t begin, int64_t end) { (static_cast<RmsNormGradient*>(state)->*body)(begin, end); },
-        this);
+/// What the phases of the backward kernel have in common.
+template <class C>
+class RmsNormGradient {
+ public:
+  static const char* refusal(const RmsNormBackwardArgs& args) {
+    return args.gradWeight.data != nullptr && args.sums == nullptr
+               ? "sums is null; expected room for the sums of all columns"
+               : nullptr;
   }
+  explicit RmsNormGradient(const RmsNormBackwardArgs& args) : args_(args), sums_(args.rows, args.columns) {}
+
+ protected:
+  using A = Accumulator<C>;
 
   C rstd(int64_t row) const { return static_cast<const C*>(args_.rstd)[row]; }
-
-  // LITERALINCLUDE START: RMS NORM GRADIENT
-  /// With a = grad · weight: rstd · a − rstd³ · mean(a · x) · x
-  void inputRows(int64_t begin, int64_t end) {
-    const int64_t columns = args_.columns;
-    RowBuffer<C> gradOutput(args_.gradOutput, columns), input(args_.input, columns), out(args_.gradInput, columns);
-    RowBuffer<C> weights(args_.weight, columns);
-    const C* weight = weights.read(0);
-    std::vector<C> weighted(static_cast<size_t>(columns));
-    for (int64_t row = begin; row < end; ++row) {
-      const C* x = input.read(row);
-      multiplyRows(weighted.data(), gradOutput.read(row), weight, columns);
-      const A scale = rstd(row);
-      const A mean = productsOf(x, C(0), weighted.data(), columns) / A(std::max(int64_t{1}, columns));
-      combineRows(out.write(row), weighted.data(), C(scale), x, C(0), C(-mean * scale * scale * scale), C(0), columns);
-      out.wrote(row);
-    }
-  }
-
-  /// The weight's gradient: of one part of the rows, the sums of grad · x · rstd in some columns.
-  void sumColumns(int64_t begin, int64_t end) {
-    for (int64_t piece = begin; piece < end; ++piece) {
-      const int64_t part = piece / blocks_;
-      const int64_t column = piece % blocks_ * kColumns;
-      const int64_t count = std::min(kColumns, args_.columns - column);
-      NumberRows gradOutput = columnsFrom(args_.gradOutput, column), input = columnsFrom(args_.input, column);
-      RowBuffer<C> grads(gradOutput, count), inputs(input, count);
-      for (int64_t row = args_.rows * part / parts_; row < args_.rows * (part + 1) / parts_; ++row) {
-        addProducts(sums(part) + column, grads.read(row), inputs.read(row), rstd(row), count);
-      }
-    }
-  }
-  // LITERALINCLUDE END: RMS NORM GRADIENT
-
-  static NumberRows columnsFrom(NumberRows rows, int64_t column) {
-    rows.data = static_cast<char*>(rows.data) + column * rows.column;
-    return rows;
-  }
-
-  A* sums(int64_t part) { return sums_.data() + part * args_.columns; }
-
-  void joinParts() {
-    RowBuffer<C> out(args_.gradWeight, args_.columns);
-    C* to = out.write(0);
-    for (int64_t i = 0; i < args_.columns; ++i) {
-      A sum(0);
-      for (int64_t part = 0; part < parts_; ++part) {
-        sum += sums(part)[i];
-      }
-      to[i] = C(sum);
-    }
-    out.wrote(0);
-  }
+  double* sums(int64_t part) const { return args_.sums + part * args_.columns; }
 
   const RmsNormBackwardArgs& args_;
-  int64_t blocks_ = 0;  ///< Of columns.
-  int64_t parts_ = 1;   ///< Of rows; each has sums of its own.
-  std::vector<A> sums_; ///< Of all parts.
+  ColumnSums sums_;
 };
 
+// LITERALINCLUDE START: RMS NORM GRADIENT
+/// With a = grad · weight: rstd · a − rstd³ · mean(a · x) · x
 template <class C>
-struct RmsNormBackward {
-  void operator()(const RmsNormBackwardArgs& args, orKernelContext& context) const {
-    RmsNormGradient<C>(args).run(context);
+class RmsNormInputGradient : RmsNormGradient<C> {
+  using Base = RmsNormGradient<C>;
+  using A = Base::A;
+  using Base::args_;
+
+ public:
+  using Base::Base, Base::refusal;
+  int64_t count() const { return args_.gradInput.data != nullptr ? args_.rows : 0; }
+  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.columns) + 1; }
+  void operator()(int64_t begin, int64_t end) const {
+    const int64_t columns = args_.columns;
+    RowRoom<C> grads, inputs, outputs, weights;
+    WeightedRow<C> room;
+    const auto weight = weights.read(args_.weight.at(0, columns));
+    for (int64_t row = begin; row < end; ++row) {
+      const auto x = inputs.read(args_.input.at(row, columns));
+      const auto weighted = room.of(grads.read(args_.gradOutput.at(row, columns)), weight, columns);
+      const A scale = this->rstd(row);
+      const A mean = productsOf(x, C(0), weighted, columns) / A(std::max(int64_t{1}, columns));
+      const RowOfElements out = args_.gradInput.at(row, columns);
+      const C slope = C(-mean * scale * scale * scale);
+      combineRows(outputs.write(out), weighted, C(scale), x, C(0), slope, C(0), columns);
+      outputs.wrote(out);
+    }
   }
 };
 
-const RegisterTypes<"rms_norm", RmsNormArgs, RmsNorm, float, double> kForward;
-const RegisterTypes<"rms_norm_backward", RmsNormBackwardArgs, RmsNormBackward, float, double> kBackward;
+/// The weight's gradient: of one part of the rows, the sums of grad · x · rstd in some columns.
+template <class C>
+class RmsNormColumnSums : RmsNormGradient<C> {
+  using Base = RmsNormGradient<C>;
+  using Base::args_, Base::sums_;
+
+ public:
+  using Base::Base, Base::refusal;
+  int64_t count() const { return args_.gradWeight.data != nullptr ? sums_.pieces() : 0; }
+  int64_t grain() const { return 1; }
+  void operator()(int64_t begin, int64_t end) const {
+    RowRoom<C> grads, inputs;
+    for (int64_t number = begin; number < end; ++number) {
+      const ColumnSums::Piece piece = sums_.piece(number);
+      double* sums = this->sums(piece.part) + piece.column;
+      clearSums(sums, piece.columns);
+      for (int64_t row = piece.beginRow; row < piece.endRow; ++row) {
+        const auto grad = grads.read(args_.gradOutput.at(row, piece.columns, piece.column));
+        const auto x = inputs.read(args_.input.at(row, piece.columns, piece.column));
+        addProducts(sums, grad, x, C(0), this->rstd(row), piece.columns);
+      }
+    }
+  }
+};
+// LITERALINCLUDE END: RMS NORM GRADIENT
+
+/// Of all parts: a row, which is written once.
+template <class C>
+class RmsNormJoinedSums : RmsNormGradient<C> {
+  using Base = RmsNormGradient<C>;
+  using Base::args_, Base::sums_;
+
+ public:
+  using Base::Base, Base::refusal;
+  int64_t count() const { return args_.gradWeight.data != nullptr ? 1 : 0; }
+  void operator()(int64_t /*begin*/, int64_t /*end*/) const {
+    for (int64_t part = 1; part < sums_.parts(); ++part) {
+      addToRow(this->sums(0), static_cast<const double*>(this->sums(part)), args_.columns);
+    }
+    RowRoom<C> room;
+    const RowOfElements weight = args_.gradWeight.at(0, args_.columns);
+    copySums(room.write(weight), static_cast<const double*>(this->sums(0)), args_.columns);
+    room.wrote(weight);
+  }
+};
+
+template <Name name, class C>
+using RmsNormBackward = Phases<
+    name,
+    RmsNormBackwardArgs,
+    RowKernel<RmsNormBackwardArgs, RmsNormInputGradient<C>>,
+    RowKernel<RmsNormBackwardArgs, RmsNormColumnSums<C>>,
+    RowKernel<RmsNormBackwardArgs, RmsNormJoinedSums<C>>>;
+
+const RowLoops<"rms_norm", RmsNormArgs, RmsNorm, float, double> kForward;
+const RmsNormBackward<"rms_norm_backward.float", float> kBackward;
+const RmsNormBackward<"rms_norm_backward.double", double> kBackwardDouble;
 
 } // namespace
 

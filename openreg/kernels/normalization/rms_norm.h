@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "kernels/launch/dtype.h"
+#include "kernels/loop/row_of_elements.h"
+#include "kernels/normalization/normalization.h"
 
 namespace openreg::kernels {
 
@@ -15,6 +17,11 @@ struct NumberRows {
   int64_t column; ///< Bytes from one number to the next.
   DType dtype;
   int32_t unused;
+
+  /// `columns` numbers of one of them, from `first` on.
+  RowOfElements at(int64_t number, int64_t columns, int64_t first = 0) const {
+    return {static_cast<char*>(data) + number * row + first * column, dtype, column, columns};
+  }
 };
 
 /// "rms_norm": each row of numbers gets the root mean square 1, and each column a factor.
@@ -37,6 +44,7 @@ struct RmsNormBackwardArgs {
   NumberRows gradInput;  ///< Written. May be null.
   NumberRows gradWeight; ///< One row, written. May be null.
   void* rstd;
+  double* sums; ///< Room for kSummedParts × columns, if the weight's gradient is wanted.
   int64_t rows;
   int64_t columns;
 };

@@ -3,68 +3,80 @@
 #include "kernels/sequence/embedding.h"
 
 #include <algorithm>
-#include <vector>
 
-#include "kernels/launch/registry.h"
 #include "kernels/loop/convert.h"
 #include "kernels/loop/element.h"
-#include "kernels/loop/ivdep.h"
+#include "kernels/loop/loops.h"
+#include "kernels/normalization/weighted_rows.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-template <class C>
-struct EmbeddingBackward {
-  void operator()(const EmbeddingBackwardArgs& args, orKernelContext& context) const {
-    // All threads read all indices: none gets fewer rows than are worth that.
-    const int64_t perRow = args.columns * (1 + args.count / std::max(int64_t{1}, args.rows));
-    const int64_t grain = (kGrain + args.count) / std::max(int64_t{1}, perRow) + 1;
-    context.parallelFor(
-        &context, args.rows, grain,
-        [](void* state, int64_t begin, int64_t end) {
-          rows(*static_cast<const EmbeddingBackwardArgs*>(state), begin, end);
-        },
-        const_cast<EmbeddingBackwardArgs*>(&args));
+/// Some rows, and all indices that there are.
+class ByRow {
+ public:
+  static const char* refusal(const EmbeddingBackwardArgs& /*args*/) { return nullptr; }
+  explicit ByRow(const EmbeddingBackwardArgs& args) : args_(args) {}
+
+  /// All threads read all indices: none gets fewer rows than are worth that.
+  int64_t grain() const {
+    const int64_t perRow = args_.columns * (1 + args_.count / std::max(int64_t{1}, args_.rows));
+    return (kGrain + args_.count) / std::max(int64_t{1}, perRow) + 1;
   }
 
- private:
-  static void rows(const EmbeddingBackwardArgs& args, int64_t begin, int64_t end) {
-    const C* grad = static_cast<const C*>(args.grad);
-    C* result = static_cast<C*>(args.result);
-    std::fill(result + begin * args.columns, result + end * args.columns, C(0));
-    std::vector<int64_t> counts(static_cast<size_t>(args.scaleByFrequency != 0 ? end - begin : 0));
-    for (int64_t i = 0; i < args.count && !counts.empty(); ++i) {
-      if (args.indices[i] >= begin && args.indices[i] < end) {
-        ++counts[static_cast<size_t>(args.indices[i] - begin)];
-      }
+ protected:
+  const EmbeddingBackwardArgs& args_;
+};
+
+class CountLookups : ByRow {
+ public:
+  using ByRow::ByRow, ByRow::refusal, ByRow::grain;
+  int64_t count() const { return args_.frequencies != nullptr ? args_.rows : 0; }
+  void operator()(int64_t begin, int64_t end) const {
+    for (int64_t row = begin; row < end; ++row) {
+      args_.frequencies[row] = 0;
     }
-    for (int64_t i = 0; i < args.count; ++i) {
-      const int64_t row = args.indices[i];
-      if (row < begin || row >= end || row == args.paddingIndex) {
-        continue;
-      }
-      const C scale = counts.empty() ? C(1) : C(1) / convert<C>(counts[static_cast<size_t>(row - begin)]);
-      const C* from = grad + i * args.columns;
-      C* to = result + row * args.columns;
-      OPENREG_IVDEP
-      for (int64_t j = 0; j < args.columns; ++j) {
-        to[j] += from[j] * scale;
+    for (int64_t i = 0; i < args_.count; ++i) {
+      const int64_t row = args_.indices[i];
+      if (row >= begin && row < end) {
+        ++args_.frequencies[row];
       }
     }
   }
 };
 
-const RegisterTypes<
-    "embedding_backward",
+template <class C>
+class AddGradients : ByRow {
+ public:
+  using ByRow::ByRow, ByRow::refusal, ByRow::grain;
+  int64_t count() const { return args_.rows; }
+  void operator()(int64_t begin, int64_t end) const {
+    const C* grad = static_cast<const C*>(args_.grad);
+    C* result = static_cast<C*>(args_.result);
+    clearSums(result + begin * args_.columns, (end - begin) * args_.columns);
+    for (int64_t i = 0; i < args_.count; ++i) {
+      const int64_t row = args_.indices[i];
+      if (row < begin || row >= end || row == args_.paddingIndex) {
+        continue;
+      }
+      const C scale = args_.frequencies != nullptr ? C(1) / convert<C>(args_.frequencies[row]) : C(1);
+      addScaledRow(result + row * args_.columns, grad + i * args_.columns, scale, args_.columns);
+    }
+  }
+};
+
+template <Name name, class C>
+using EmbeddingBackward = Phases<
+    fullName<name, C>(),
     EmbeddingBackwardArgs,
-    EmbeddingBackward,
-    int64_t,
-    float,
-    double,
-    Complex<float>,
-    Complex<double>>
-    kBackward;
+    LoopKernel<EmbeddingBackwardArgs, CountLookups>,
+    RowKernel<EmbeddingBackwardArgs, AddGradients<C>>>;
+
+template <Name name, class... C>
+class EmbeddingBackwardOf : public EmbeddingBackward<name, C>... {};
+
+const EmbeddingBackwardOf<"embedding_backward", int64_t, float, double, Complex<float>, Complex<double>> kBackward;
 
 } // namespace
 

@@ -1,46 +1,53 @@
 // The kernel "split_heads".
 #include "kernels/sequence/split_heads.h"
 
-#include "kernels/image/planes.h"
-#include "kernels/launch/registry.h"
+#include <algorithm>
+
 #include "kernels/loop/ivdep.h"
+#include "kernels/loop/loops.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-/// One row, a head of a part at a time. @param head From one head of the result to the next. @param part The same.
+/// out = (x + bias) · scale
 template <class C>
-OPENREG_MULTIVERSION void
-splitRow(const SplitHeadsArgs& args, const C* row, const C* bias, C* out, int64_t head, int64_t part) {
-  const int64_t size = args.size;
-  for (int64_t i = 0; i < 3 * args.heads; ++i) {
-    const C scale = i < args.heads ? static_cast<C>(args.scale) : C(1);
-    C* to = out + i / args.heads * part + i % args.heads * head;
-    OPENREG_IVDEP // Three arrays.
-    for (int64_t j = 0; j < size; ++j) {
-      to[j] = (row[i * size + j] + bias[i * size + j]) * scale;
-    }
+OPENREG_MULTIVERSION void addAndScale(C* out, const C* x, const C* bias, C scale, int64_t count) {
+  OPENREG_IVDEP // Three arrays.
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = (x[i] + bias[i]) * scale;
   }
 }
 
+/// An element of the rows at a time, of those of one head together.
 template <class C>
-struct SplitHeads {
-  void operator()(const SplitHeadsArgs& args, orKernelContext& context) const {
-    const int64_t width = 3 * args.heads * args.size;
-    const int64_t head = args.length * args.size;
-    forEachPlane(context, args.batch * args.length, width, [&](int64_t row) {
-      const int64_t sample = row / args.length, position = row % args.length;
-      splitRow(
-          args, static_cast<const C*>(args.rows) + row * width, static_cast<const C*>(args.bias),
-          static_cast<C*>(args.out) + sample * args.heads * head + position * args.size, head,
-          args.batch * args.heads * head);
-    });
+class SplitHeads {
+ public:
+  static const char* refusal(const SplitHeadsArgs& /*args*/) { return nullptr; }
+  explicit SplitHeads(const SplitHeadsArgs& args) : args_(args), width_(3 * args.heads * args.size) {}
+  int64_t count() const { return args_.batch * args_.length * width_; }
+  void operator()(int64_t begin, int64_t end) const {
+    const auto& [rows, bias, out, batch, length, heads, size, scale] = args_;
+    for (int64_t at = begin; at < end;) {
+      const int64_t row = at / width_, column = at % width_;
+      const int64_t sample = row / length, position = row % length;
+      const int64_t part = column / size / heads, head = column / size % heads, first = column % size;
+      const int64_t count = std::min(size - first, end - at);
+      const int64_t to = (((part * batch + sample) * heads + head) * length + position) * size + first;
+      addAndScale(
+          static_cast<C*>(out) + to, static_cast<const C*>(rows) + at, static_cast<const C*>(bias) + column,
+          part == 0 ? static_cast<C>(scale) : C(1), count);
+      at += count;
+    }
   }
+
+ private:
+  const SplitHeadsArgs& args_;
+  int64_t width_; ///< Of a row.
 };
 
-const RegisterTypes<"split_heads", SplitHeadsArgs, SplitHeads, float, double> kSplitHeads;
+const Loops<"split_heads", SplitHeadsArgs, SplitHeads, float, double> kSplitHeads;
 
 } // namespace
 

@@ -1,35 +1,23 @@
 // The kernels "searchsorted.…": binary search.
 #include "kernels/sorting/searchsorted.h"
 
-#include <algorithm>
-
-#include "kernels/indexing/index_walk.h"
-#include "kernels/launch/registry.h"
+#include "kernels/indexing/index_error.h"
 #include "kernels/loop/element.h"
+#include "kernels/loop/loops.h"
 
 namespace openreg::kernels {
 
 namespace {
 
 template <class C>
-struct Search {
-  struct Loop {
-    const SearchArgs& args;
-    orKernelContext& context;
-  };
-
-  void operator()(const SearchArgs& args, orKernelContext& context) const {
-    Loop loop{args, context};
-    context.parallelFor(
-        &context, args.count, kGrain / 16,
-        [](void* state, int64_t begin, int64_t end) {
-          const auto& [args, context] = *static_cast<Loop*>(state);
-          search(args, context, begin, end);
-        },
-        &loop);
-  }
-
-  static void search(const SearchArgs& args, orKernelContext& context, int64_t begin, int64_t end) {
+class Search {
+ public:
+  static const char* refusal(const SearchArgs& /*args*/) { return nullptr; }
+  explicit Search(const SearchArgs& args) : args_(args) {}
+  int64_t count() const { return args_.count; }
+  int64_t grain() const { return kGrain / 16; }
+  void operator()(int64_t begin, int64_t end, orKernelContext& context) const {
+    const SearchArgs& args = args_;
     const C* values = static_cast<const C*>(args.values);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = args.perRow > 0 ? i / args.perRow * args.size : 0;
@@ -53,9 +41,12 @@ struct Search {
       }
     }
   }
+
+ private:
+  const SearchArgs& args_;
 };
 
-const RegisterTypes<"searchsorted", SearchArgs, Search, int64_t, float, double> kSearch;
+const Loops<"searchsorted", SearchArgs, Search, int64_t, float, double> kSearch;
 
 } // namespace
 

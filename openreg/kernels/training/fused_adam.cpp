@@ -83,6 +83,7 @@ class AdamStep {
     numbers_.stepSize = static_cast<C>(rate / (1 - std::pow(args.first, step)));
   }
 
+  static bool hasArrays(int count) { return count == kAdamSquares + 1 || count == kAdamMaxSquares + 1; }
   static void* array(const FusedArgs& args, int i, int k) {
     const int inArgs = k < kAdamStep ? k : k + 1;
     return inArgs < args.arrays ? args.array(i, inArgs) : nullptr;
@@ -109,21 +110,8 @@ class AdamStep {
   bool amsgrad_;
 };
 
-template <class C>
-struct FusedAdam {
-  void operator()(const FusedArgs& args, orKernelContext& context) const {
-    if (args.arrays != kAdamSquares + 1 && args.arrays != kAdamMaxSquares + 1) {
-      return context.fail(&context, orErrorInvalidValue, "arrays is out of range");
-    }
-    runFused<C, AdamStep<C>, 3>(args, context);
-  }
-};
-
-[[maybe_unused]] const bool fusedAdamKernels = [] {
-  addFused<FusedAdam<float>>("fused_adam.float");
-  addFused<FusedAdam<double>>("fused_adam.double");
-  return true;
-}();
+const FusedEntry<"fused_adam.float", float, AdamStep<float>, 3> kFusedAdam;
+const FusedEntry<"fused_adam.double", double, AdamStep<double>, 3> kFusedAdamDouble;
 
 } // namespace
 

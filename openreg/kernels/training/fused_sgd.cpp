@@ -64,6 +64,7 @@ class SgdStep {
             .nesterov = args.variant != 0},
         scaled_(args.gradScale != nullptr) {}
 
+  static bool hasArrays(int count) { return count >= 2; }
   static void* array(const FusedArgs& args, int i, int k) { return k < args.arrays ? args.array(i, k) : nullptr; }
 
   void operator()(int64_t count, C* (&a)[3]) const {
@@ -81,16 +82,8 @@ class SgdStep {
   bool scaled_;
 };
 
-template <class C>
-struct FusedSgd {
-  void operator()(const FusedArgs& args, orKernelContext& context) const { runFused<C, SgdStep<C>, 1>(args, context); }
-};
-
-[[maybe_unused]] const bool fusedSgdKernels = [] {
-  addFused<FusedSgd<float>>("fused_sgd.float");
-  addFused<FusedSgd<double>>("fused_sgd.double");
-  return true;
-}();
+const FusedEntry<"fused_sgd.float", float, SgdStep<float>, 1> kFusedSgd;
+const FusedEntry<"fused_sgd.double", double, SgdStep<double>, 1> kFusedSgdDouble;
 
 } // namespace
 

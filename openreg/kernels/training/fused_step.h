@@ -8,6 +8,7 @@
 #include "kernels/loop/element.h"
 #include "kernels/loop/functor.h"
 #include "kernels/loop/list_loop.h"
+#include "kernels/loop/loop_kernel.h"
 #include "kernels/training/fused_optimizer.h"
 
 namespace openreg::kernels {
@@ -37,58 +38,63 @@ class FusedPiece {
   C block_[kBlock];
 };
 
-/// Runs `Step` for all elements of all tensors. A Step is made of the arguments and a tensor's number, and called with
-/// pieces of the parameter, the gradient and `states` further arrays.
-template <class C, class Step, int states>
-void runFused(const FusedArgs& args, orKernelContext& context) {
-  if (args.tensors < 0 || args.arrays < 2 || args.size(args.tensors) > sizeof(FusedArgs)) {
-    return context.fail(&context, orErrorInvalidValue, "tensors or arrays is out of range");
-  }
-  if (args.foundInf != nullptr && *args.foundInf == 1.0F) {
-    return;
-  }
-  int64_t elements = 0;
-  for (int i = 0; i < args.tensors; ++i) {
-    elements += args.count(i);
-  }
-  context.parallelFor(
-      &context, elements, kGrain,
-      [](void* state, int64_t begin, int64_t end) {
-        const auto& args = *static_cast<const FusedArgs*>(state);
-        eachPart(
-            args.tensors, [&](int i) { return args.count(i); }, begin, end,
-            [&](int i, int64_t from, int64_t to) {
-              const Step step(args, i);
-              FusedPiece<C> pieces[2 + states];
-              C* arrays[2 + states];
-              for (int64_t at = from; at < to; at += kBlock) {
-                const int64_t count = std::min(kBlock, to - at);
-                for (int k = 0; k < 2 + states; ++k) {
-                  arrays[k] = pieces[k].read(args.dtype, step.array(args, i, k), at, count);
-                }
-                step(count, arrays);
-                for (int k = 0; k < 2 + states; ++k) {
-                  if (k != 1 || args.gradScale != nullptr) { // gradients stay as they are, unless they are scaled
-                    pieces[k].write(args.dtype, step.array(args, i, k), at, count);
-                  }
-                }
-              }
-            });
-      },
-      const_cast<FusedArgs*>(&args));
-}
-
 inline double learningRate(const FusedArgs& args) {
   return args.onDevice != nullptr ? *args.onDevice : args.learningRate;
 }
 
-/// Registers a kernel whose arguments end with the last tensor, and not with the struct.
-template <class Kernel>
-void addFused(const char* name) {
-  add(
-      {name,
-       [](const void* args, orKernelContext* context) { Kernel{}(*static_cast<const FusedArgs*>(args), *context); },
-       offsetof(FusedArgs, packed)});
-}
+/// A Step for all elements of all tensors. It is made of the arguments and a tensor's number, and called with pieces of
+/// the parameter, the gradient and `states` further arrays.
+template <class C, class Step, int states>
+class FusedLoop {
+ public:
+  static const char* refusal(const FusedArgs& args) {
+    const bool fits = args.tensors >= 0 && Step::hasArrays(args.arrays) && args.size(args.tensors) <= sizeof(FusedArgs);
+    return fits ? nullptr : "tensors or arrays is out of range";
+  }
+  explicit FusedLoop(const FusedArgs& args) : args_(args) {
+    for (int i = 0; i < args.tensors; ++i) {
+      elements_ += args.count(i);
+    }
+  }
+  int64_t count() const { return elements_; }
+  void operator()(int64_t begin, int64_t end) const {
+    if (args_.foundInf != nullptr && *args_.foundInf == 1.0F) {
+      return;
+    }
+    const auto countOf = [&](int i) { return args_.count(i); };
+    eachPart(args_.tensors, countOf, begin, end, [&](int i, int64_t from, int64_t to) { stepOf(i, from, to); });
+  }
+
+ private:
+  void stepOf(int i, int64_t from, int64_t to) const {
+    const Step step(args_, i);
+    FusedPiece<C> pieces[2 + states];
+    C* arrays[2 + states];
+    for (int64_t at = from; at < to; at += kBlock) {
+      const int64_t count = std::min(kBlock, to - at);
+      for (int k = 0; k < 2 + states; ++k) {
+        arrays[k] = pieces[k].read(args_.dtype, step.array(args_, i, k), at, count);
+      }
+      step(count, arrays);
+      for (int k = 0; k < 2 + states; ++k) {
+        if (k != 1 || args_.gradScale != nullptr) { // gradients stay as they are, unless they are scaled
+          pieces[k].write(args_.dtype, step.array(args_, i, k), at, count);
+        }
+      }
+    }
+  }
+
+  const FusedArgs& args_;
+  int64_t elements_ = 0; ///< Of all tensors.
+};
+
+/// A static object of this type makes a step the kernel `name`. Its arguments end with the last tensor, and not with
+/// the struct.
+template <Name name, class C, class Step, int states>
+class FusedEntry : public Entry<
+                       name,
+                       FusedArgs,
+                       offsetof(FusedArgs, packed),
+                       &LoopKernel<FusedArgs, FusedLoop<C, Step, states>>::run> {};
 
 } // namespace openreg::kernels

@@ -1,13 +1,12 @@
-// The kernels "amp_unscale" and "amp_update_scale".
+// The kernels "amp_unscale.…".
 #include "kernels/training/gradient_scaler.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 
 #include "kernels/launch/registry.h"
-#include "kernels/loop/element.h"
 #include "kernels/loop/list_loop.h"
+#include "kernels/loop/loop_kernel.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
@@ -36,47 +35,38 @@ OPENREG_MULTIVERSION bool unscale(C* gradients, C inverseScale, int64_t count) {
 }
 
 template <class C>
-void unscalePart(void* state, int64_t begin, int64_t end) {
-  const auto& args = *static_cast<const UnscaleArgs*>(state);
-  const auto countOf = [&](int i) { return args.gradients[i].count; };
-  eachPart(static_cast<int>(args.count), countOf, begin, end, [&](int i, int64_t from, int64_t to) {
-    C* gradients = static_cast<C*>(args.gradients[i].elements) + from;
-    if (!unscale(gradients, static_cast<C>(*args.inverseScale), to - from)) {
-      std::atomic_ref(*args.found).store(1.0F, std::memory_order_relaxed); // others may, too
-    }
-  });
-}
-
-template <class C>
-void unscaleAll(const void* bytes, orKernelContext* context) {
-  const auto& args = *static_cast<const UnscaleArgs*>(bytes);
-  if (args.count < 0 || args.count > kMaxUnscaled) {
-    return context->fail(context, orErrorInvalidValue, "count is out of range");
+class Unscale {
+ public:
+  static const char* refusal(const UnscaleArgs& args) {
+    return args.count < 0 || args.count > kMaxUnscaled ? "count is out of range" : nullptr;
   }
-  int64_t elements = 0;
-  for (int64_t i = 0; i < args.count; ++i) {
-    elements += args.gradients[i].count;
-  }
-  context->parallelFor(context, elements, kGrain, &unscalePart<C>, const_cast<void*>(bytes));
-}
-
-struct UpdateScale {
-  void operator()(const UpdateScaleArgs& args, orKernelContext& /*context*/) const {
-    if (*args.found != 0.0F) {
-      *args.scale = static_cast<float>(*args.scale * args.backoff);
-      *args.steps = 0;
-    } else if (++*args.steps == args.interval) {
-      const auto grown = static_cast<float>(*args.scale * args.growth);
-      *args.scale = std::isfinite(grown) ? grown : *args.scale;
-      *args.steps = 0;
+  explicit Unscale(const UnscaleArgs& args) : args_(args) {
+    for (int64_t i = 0; i < args.count; ++i) {
+      elements_ += args.gradients[i].count;
     }
   }
+  int64_t count() const { return elements_; }
+  void operator()(int64_t begin, int64_t end) const {
+    const auto countOf = [&](int i) { return args_.gradients[i].count; };
+    eachPart(static_cast<int>(args_.count), countOf, begin, end, [&](int i, int64_t from, int64_t to) {
+      C* gradients = static_cast<C*>(args_.gradients[i].elements) + from;
+      if (!unscale(gradients, static_cast<C>(*args_.inverseScale), to - from)) {
+        std::atomic_ref(*args_.found).store(1.0F, std::memory_order_relaxed); // others may, too
+      }
+    });
+  }
+
+ private:
+  const UnscaleArgs& args_;
+  int64_t elements_ = 0; ///< Of all gradients.
 };
 
-constexpr size_t kUnscaleHeader = offsetof(UnscaleArgs, gradients);
-const HostEntry<"amp_unscale.float", UnscaleArgs, kUnscaleHeader, &unscaleAll<float>> kUnscale;
-const HostEntry<"amp_unscale.double", UnscaleArgs, kUnscaleHeader, &unscaleAll<double>> kUnscaleDouble;
-const Register<"amp_update_scale.float", UpdateScaleArgs, UpdateScale> kUpdateScale;
+template <Name name, class C>
+using UnscaleEntry =
+    Entry<name, UnscaleArgs, offsetof(UnscaleArgs, gradients), &LoopKernel<UnscaleArgs, Unscale<C>>::run>;
+
+const UnscaleEntry<"amp_unscale.float", float> kUnscale;
+const UnscaleEntry<"amp_unscale.double", double> kUnscaleDouble;
 
 } // namespace
 

@@ -56,6 +56,7 @@ def kernels_by_file(libcuda: Path, run_child: ChildFunction, folder: Path) -> di
     return found
 
 
+@pytest.mark.timeout(300)  # two processors' work for forty seconds, if nobody else wants them
 def test_every_kernel_that_says_so_compiles_for_a_gpu(libcuda: Path, run_child: ChildFunction, tmp_path: Path) -> None:
     """A kernel says so by how it is registered: as a functor, a reduction, a loop."""
     jobs = kernels_by_file(libcuda, run_child, tmp_path)

@@ -47,11 +47,12 @@ at::Tensor launchDot(const at::Tensor& self, const at::Tensor& other, bool conju
   kernels::DotArgs args{};
   args.count = self.numel();
   args.conjugates = conjugates ? 1 : 0;
+  const auto sums = args.parts() > 1 ? at::empty({args.parts(), 2}, self.options().dtype(at::kDouble)) : at::Tensor();
   launchOverArrays(
       kernelFamily<"dot">, self, args,
       {reads("self", &kernels::DotArgs::first, self.resolve_neg()),
        reads("tensor", &kernels::DotArgs::second, other.resolve_conj().resolve_neg()),
-       writes("result", &kernels::DotArgs::result, output)});
+       writes("result", &kernels::DotArgs::result, output), writes("sums", &kernels::DotArgs::sums, sums)});
   output.finish();
   return out;
 }

@@ -8,6 +8,7 @@
 #include <kernels/loss/nll_loss.h>
 
 #include <ATen/core/Reduction.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/nll_loss_backward_meta.h>
 #include <ATen/ops/nll_loss_forward_meta.h>
 #include <torch/library.h>
@@ -70,12 +71,19 @@ void launchNllLoss(
   if (reduction == at::Reduction::None && input.dim() == 1) {
     args.reduction = kernels::LossReduction::Sum; // without a batch, the sum of one loss
   }
+  at::Tensor sums;
+  if (forward && args.parts() > 1) {
+    sums = at::empty({args.parts(), 2}, rows.options().dtype(at::kDouble));
+    args.sums = sums.mutable_data_ptr<double>();
+  }
   std::array pointers = {
       pointer(offsetof(kernels::NllLossArgs, input.data), forward ? read : write, rows),
       pointer(offsetof(kernels::NllLossArgs, target.data), read, target),
       pointer(offsetof(kernels::NllLossArgs, loss.data), forward ? write : read, losses),
       pointer(offsetof(kernels::NllLossArgs, totalWeight.data), forward ? write : read, total),
       orPointerArg{offsetof(kernels::NllLossArgs, weight.data), read, 0, 0},
+      kernels::contiguousPointer(
+          offsetof(kernels::NllLossArgs, sums), read | write, sums.defined() ? sums.nbytes() : 0),
   };
   if (factors.defined()) {
     args.weight = describe(factors);

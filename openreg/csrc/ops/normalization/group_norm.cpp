@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/native/group_norm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/native_group_norm_backward_native.h>
 #include <ATen/ops/native_group_norm_native.h>
 #include <ATen/ops/ones.h>
@@ -68,6 +69,7 @@ void groupNormBackward(
   args.groups = groups;
   args.channels = channels / groups;
   args.positions = positions;
+  const auto sums = at::empty({2, batch, channels}, input.options().dtype(at::kDouble));
   const ArrayOutput toInput(gradInput), toWeight(gradWeight), toBias(gradBias);
   launchOverArrays(
       kernelFamily<"group_norm_backward">, input, args,
@@ -78,7 +80,8 @@ void groupNormBackward(
        reads("rstd", &GroupNormBackwardArgs::rstd, rstd, Fit::Parameter),
        writes("grad_input", &GroupNormBackwardArgs::gradInput, toInput),
        writes("grad_weight", &GroupNormBackwardArgs::gradWeight, toWeight),
-       writes("grad_bias", &GroupNormBackwardArgs::gradBias, toBias)});
+       writes("grad_bias", &GroupNormBackwardArgs::gradBias, toBias),
+       writes("sums", &GroupNormBackwardArgs::sums, sums)});
   toInput.finish();
   toWeight.finish();
   toBias.finish();

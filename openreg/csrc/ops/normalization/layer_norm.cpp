@@ -96,6 +96,10 @@ ThreeTensors layerNormBackward(
       grads[i] = at::empty(shape, parameter.options());
     }
   }
+  at::Tensor sums;
+  if (outputMask[1] || outputMask[2]) {
+    sums = at::empty({kernels::kSummedParts, 2, columns}, input.options().dtype(at::kDouble));
+  }
   const ArrayOutput gradInput(grads[0]), gradWeight(grads[1]), gradBias(grads[2]);
   launchOverArrays(
       kernelFamily<"layer_norm_backward">, input, args,
@@ -106,7 +110,8 @@ ThreeTensors layerNormBackward(
        reads("rstd", &LayerNormBackwardArgs::rstd, rstd, Fit::Parameter),
        writes("grad_input", &LayerNormBackwardArgs::gradInput, gradInput),
        writes("grad_weight", &LayerNormBackwardArgs::gradWeight, gradWeight),
-       writes("grad_bias", &LayerNormBackwardArgs::gradBias, gradBias)});
+       writes("grad_bias", &LayerNormBackwardArgs::gradBias, gradBias),
+       writes("sums", &LayerNormBackwardArgs::sums, sums)});
   gradInput.finish();
   gradWeight.finish();
   gradBias.finish();

@@ -31,13 +31,14 @@ at::Tensor embeddingBackward(
   args.rows = rows;
   args.columns = columns;
   args.paddingIndex = paddingIndex;
-  args.scaleByFrequency = scaleByFrequency ? 1 : 0;
+  const auto frequencies = scaleByFrequency ? at::empty({rows}, gradOutput.options().dtype(at::kLong)) : at::Tensor();
   const ArrayOutput output(result);
   launchOverArrays(
       kernelFamily<"embedding_backward">, gradOutput, args,
       {reads("grad_output", &EmbeddingBackwardArgs::grad, gradOutput),
        reads("indices", &EmbeddingBackwardArgs::indices, indices, Fit::Computed),
-       writes("result", &EmbeddingBackwardArgs::result, output)});
+       writes("result", &EmbeddingBackwardArgs::result, output),
+       writes("frequencies", &EmbeddingBackwardArgs::frequencies, frequencies)});
   output.finish();
   return result;
 }

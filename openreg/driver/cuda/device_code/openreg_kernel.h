@@ -19,9 +19,11 @@ struct Services {
   int32_t* failed;
   Report* report;
   const char* kernel;
+  int32_t phase;
 };
 
 // As in openreg.h.
+#define OPENREG_MAX_ARGUMENT_BYTES 4096
 enum orError_t : int32_t { orErrorInvalidValue = 1, orErrorLaunchFailure = 7, orErrorAssert = 8 };
 
 /// Threads of a block, as launch.cpp has it.

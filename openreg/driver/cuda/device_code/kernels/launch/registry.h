@@ -23,7 +23,7 @@ struct Asked {
 };
 
 /// A static object of this type makes a function the kernel `name`.
-template <Name name, class Args, size_t minArgsSize, orKernelFn function>
+template <Name name, class Args, size_t minArgsSize, orKernelFn function, int phases = 1>
 class Entry {
   friend constexpr auto found(Asked<name> /*name*/) { return Found<Args, function>(); }
 };

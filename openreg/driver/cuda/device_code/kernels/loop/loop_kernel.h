@@ -39,10 +39,25 @@ struct RowKernel {
     const L loop(args);
     const int64_t rows = loop.count();
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-      loop(row, row + 1);
+      if constexpr (std::is_invocable_v<const L&, int64_t, int64_t, orKernelContext&>) {
+        loop(row, row + 1, *context);
+      } else {
+        loop(row, row + 1);
+      }
     }
   }
 };
 // LITERALINCLUDE END: GPU LOOP
+
+// LITERALINCLUDE START: GPU PHASES
+/// One kernel after the other: only the end of a launch tells that all blocks are done, so each is a launch.
+template <class... Kernel>
+struct InOrder {
+  static void run(const void* args, orKernelContext* context) {
+    int phase = 0;
+    ((phase++ == context->services.phase ? Kernel::run(args, context) : void()), ...);
+  }
+};
+// LITERALINCLUDE END: GPU PHASES
 
 } // namespace openreg::kernels

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "kernels/loop/block.h"
 #include "kernels/loop/row_of_elements.h"
@@ -30,6 +31,36 @@ struct Row {
  private:
   void* at(int64_t i) const { return static_cast<char*>(elements.data) + i * elements.stride; }
 };
+
+/// Writes an element of a row.
+template <class C>
+void put(const Row<C>& row, int64_t i, C value) {
+  row.set(i, value);
+}
+template <class R, class C>
+void put(const R& row, int64_t i, C value) {
+  row[i] = value;
+}
+
+/// What a row's elements are.
+template <class R>
+using ElementOf = std::remove_cvref_t<decltype(std::declval<const R&>()[0])>;
+
+/// Calls `use(i)` for each element of a row, each in one of the block's threads.
+template <class Use>
+void forEachOfRow(int64_t count, Use use) {
+  for (int64_t i = threadIdx.x; i < count; i += kThreads) {
+    use(i);
+  }
+}
+
+/// Calls `use()` in one thread of the block: for what is read and then written anew.
+template <class Use>
+void onceARow(Use use) {
+  if (threadIdx.x == 0) {
+    use();
+  }
+}
 
 /// A function of each element of a row, computed when it is read.
 template <class M, class R>
@@ -59,9 +90,7 @@ struct RowRoom {
 /// out = functor(in...), element by element.
 template <class F, class C, class... R>
 void apply(F functor, int64_t count, Row<C> out, const R&... in) {
-  for (int64_t i = threadIdx.x; i < count; i += kThreads) {
-    out.set(i, functor(in[i]...));
-  }
+  forEachOfRow(count, [&](int64_t i) { out.set(i, functor(in[i]...)); });
 }
 
 /// The states of all threads of a block, joined: every thread has the result.
@@ -94,6 +123,16 @@ StateOf<F> reduceRow(F functor, int64_t count, const R& row) {
 }
 // LITERALINCLUDE END: GPU ROW
 
+/// What a functor with `step(state, i)` makes of the numbers [begin, end).
+template <class F>
+StateOf<F> reduceIndices(const F& functor, int64_t begin, int64_t end) {
+  auto state = functor.start();
+  for (int64_t i = begin + threadIdx.x; i < end; i += kThreads) {
+    state = functor.step(state, i);
+  }
+  return joinThreads(functor, state);
+}
+
 /// The same of `map` of each element.
 template <class F, class M, class R>
 StateOf<F> reduceMapped(F functor, M map, int64_t count, const R& row) {
@@ -106,15 +145,21 @@ MappedRow<M, R> mapRow(M map, int64_t /*count*/, const Row<C>& /*room*/, const R
   return {map, row};
 }
 
+/// A sum in type S.
+template <class S>
+struct SumIn {
+  S start() const { return S(0); }
+  template <class C>
+  S step(S sum, C x, int64_t) const {
+    return sum + S(x);
+  }
+  S join(S a, S b) const { return a + b; }
+};
+
 /// Σ a · b
 template <class C, class S>
 C dot(int64_t count, const Row<C>& a, const S& b) {
-  struct Sum {
-    Accumulator<C> start() const { return 0; }
-    Accumulator<C> step(Accumulator<C> sum, C x, int64_t) const { return sum + Accumulator<C>(x); }
-    Accumulator<C> join(Accumulator<C> a, Accumulator<C> b) const { return a + b; }
-  };
-  return C(reduceRow(Sum(), count, ProductOfRows<Row<C>, S>{a, b}));
+  return C(reduceRow(SumIn<Accumulator<C>>(), count, ProductOfRows<Row<C>, S>{a, b}));
 }
 
 } // namespace openreg::kernels
