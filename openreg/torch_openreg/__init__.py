@@ -7,10 +7,12 @@ touches no device.
 import torch
 
 # LITERALINCLUDE START: FIRST COME
+from ._beside import warn_when_another_is_used
 from ._taken import take_the_name
 
 # Before any library of ours is loaded: what they register cannot be taken back.
 take_the_name()
+warn_when_another_is_used()
 # LITERALINCLUDE END: FIRST COME
 
 from . import _C, openreg  # noqa: E402

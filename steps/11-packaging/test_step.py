@@ -71,6 +71,17 @@ print(torch._C._dispatch_has_kernel_for_dispatch_key("aten::empty.memory_format"
     assert done.stdout == "True\nFalse\n", done.stderr
 
 
+def test_where_pytorch_has_a_device_of_its_own_and_the_driver_has_none_pytorch_keeps_its_own() -> None:
+    code = """
+import sys, torch
+torch.accelerator.device_count = lambda: 1
+torch._import_device_backends()
+print("torch_openreg" in sys.modules)
+"""
+    said = [run("-c", code, TORCH_DEVICE_BACKEND_AUTOLOAD="0", OPENREG_DRIVER=it).stdout for it in ("fake", "sim")]
+    assert said == ["False\n", "True\n"]
+
+
 def test_the_exercise_runs() -> None:
     done = run(str(HERE / "exercise.py"))
     assert done.returncode == 0, done.stderr

@@ -1,12 +1,14 @@
 // One operation of a process group: what it moves between device and host.
 #include "distributed/operation.h"
 
-#include <ATen/ops/empty.h>
+#include "pinned/pinned.h"
+
+#include <c10/util/strides.h>
 
 namespace openreg {
 
 at::Tensor pinned(at::IntArrayRef sizes, at::ScalarType dtype) {
-  return at::empty(sizes, at::TensorOptions(dtype).device(at::kCPU).pinned_memory(true));
+  return emptyPinned(sizes, c10::contiguous_strides(sizes), dtype);
 }
 
 // LITERALINCLUDE START: STAGE

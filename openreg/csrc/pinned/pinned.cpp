@@ -9,6 +9,7 @@
 #include "stream/handle.h"
 // LITERALINCLUDE END: PINNED IN A CAPTURE
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/core/CachingHostAllocator.h>
 
 namespace openreg {
@@ -32,6 +33,13 @@ bool isPinned(const void* data) noexcept {
   return orPointerGetAttributes(&attributes, data) == orSuccess && attributes.type == orMemoryTypeHost;
 }
 // LITERALINCLUDE END: IS PINNED
+
+// LITERALINCLUDE START: EMPTY PINNED
+at::Tensor emptyPinned(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype) {
+  constexpr c10::DispatchKeySet cpu(c10::DispatchKey::CPU);
+  return at::detail::empty_strided_generic(sizes, strides, at::getHostAllocator(kDeviceType), cpu, dtype);
+}
+// LITERALINCLUDE END: EMPTY PINNED
 
 // LITERALINCLUDE START: RECORD USE
 void recordUse(const c10::DataPtr& memory, const c10::Stream& stream) {

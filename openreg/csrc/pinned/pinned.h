@@ -1,6 +1,7 @@
 // Pinned host memory, as copies need to know about it.
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/Stream.h>
 // LITERALINCLUDE START: PINNED KEPT DECLARED
@@ -19,6 +20,13 @@ bool hasPinnedMemory();
  * Initialises no device and never fails: for any other address, and in a forked child, the answer is no.
  */
 bool isPinned(const void* data) noexcept;
+
+/**
+ * @brief An uninitialised tensor of the host, of this backend's pinned memory. Any thread.
+ *
+ * at::empty with pinned_memory(true) takes CUDA's where PyTorch finds a GPU, whatever the accelerator is.
+ */
+at::Tensor emptyPinned(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype);
 
 /**
  * @brief Keeps pinned memory that is freed from now on from being used again before the work that is queued on `stream`

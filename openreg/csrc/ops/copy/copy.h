@@ -66,7 +66,7 @@ void copyAcrossDevices(const at::Tensor& src, const at::Tensor& dst);
 /**
  * @brief An uninitialised tensor without gaps, of the sizes and the conjugate and negative bits of `like`.
  * @param like Its strides are kept if it is dense itself; otherwise the order of its dimensions is.
- * @param options Type, device, and whether host memory is to be pinned.
+ * @param options Type and device.
  */
 at::Tensor emptyDense(const at::Tensor& like, const at::TensorOptions& options);
 

@@ -12,6 +12,9 @@
 #include "stream/handle.h"
 
 #include <ATen/EmptyTensor.h>
+// LITERALINCLUDE START: STAGING
+#include <ATen/ExpandUtils.h>
+// LITERALINCLUDE END: STAGING
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
@@ -49,6 +52,16 @@ bool canBeQueued(const at::Tensor& host) {
 bool canTravel(const at::Tensor& src, const at::Tensor& dst, bool nonBlocking) {
   const bool ready = nonBlocking ? canBeQueued(src) : src.is_non_overlapping_and_dense() && sameBits(src, dst);
   return ready && canCopyOnDevice(src, dst);
+}
+
+// As emptyDense(), for bytes that the device copies after the call has returned.
+at::Tensor emptyStaged(const at::Tensor& like) {
+  const auto strides = like.is_non_overlapping_and_dense() ? like.strides().vec()
+                                                           : at::infer_dense_strides(like.sizes(), like.strides());
+  auto made = emptyPinned(like.sizes(), strides, like.scalar_type());
+  made._set_conj(like.is_conj());
+  made._set_neg(like.is_neg());
+  return made;
 }
 
 // Pinned memory stays pinned in the cache, so a model of many gigabytes must not pass through it.
@@ -134,7 +147,7 @@ void copyHostToDevice(const at::Tensor& src, const at::Tensor& dst, bool nonBloc
     if (nonBlocking || !canTravel(src, dst, false)) {
       // The CPU casts, broadcasts and resolves the bits. What the caller writes into src from now on is not seen. The
       // block goes back to the cache at the end, and is used again when the copy is done.
-      dense = emptyDense(dst, dst.options().device(at::kCPU).pinned_memory(nonBlocking)).copy_(src);
+      dense = (nonBlocking ? emptyStaged(dst) : emptyDense(dst, dst.options().device(at::kCPU))).copy_(src);
     }
   }
   if (sameBytes(dense, dst)) {
