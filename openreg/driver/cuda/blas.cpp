@@ -50,15 +50,17 @@ struct Cublas {
       int batch,
       int computeType,
       int algorithm);
-  bool complete = false;
+  std::string missing; ///< Empty if all of it is there.
 };
 
 const Cublas& cublas() {
-  static const Cublas opened = [] {
-    Cublas it{};
-    const OpenedLibrary library("OPENREG_CUDA_CUBLAS", {"libcublas.so.13", "libcublas.so.12"});
-    it.complete = library.find(it.create, "cublasCreate_v2") && library.find(it.setStream, "cublasSetStream_v2") &&
-                  library.find(it.gemm, "cublasGemmStridedBatchedEx");
+  static const Cublas& opened = *[] { // never destroyed: threads may still call when the process ends
+    auto* const it = new Cublas{};
+    OpenedLibrary library("OPENREG_CUDA_CUBLAS", {"libcublas.so.13", "libcublas.so.12"});
+    library.find(it->create, "cublasCreate_v2");
+    library.find(it->setStream, "cublasSetStream_v2");
+    library.find(it->gemm, "cublasGemmStridedBatchedEx");
+    it->missing = library.missing();
     return it;
   }();
   return opened;
@@ -157,12 +159,12 @@ VendorCall findVendorCall(std::string_view kernel) {
 }
 
 void expectBlas(const char* kernel) {
-  if (!cublas().complete) {
+  if (!cublas().missing.empty()) {
     throw Refused{orDriverError(
         orErrorNotFound,
-        "kernel '%s' is cuBLAS's, and libcublas.so.13 or .12 cannot be opened; expected NVIDIA's package "
-        "nvidia-cublas, or OPENREG_CUDA_CUBLAS with the library's path",
-        kernel)};
+        "kernel '%s' is cuBLAS's, and %s; expected NVIDIA's package nvidia-cublas, or OPENREG_CUDA_CUBLAS with the "
+        "library's path",
+        kernel, cublas().missing.c_str())};
   }
 }
 

@@ -1,19 +1,14 @@
-// Opens libnvrtc (NVIDIA's package nvidia-cuda-nvrtc: no toolkit), compiles, and keeps what was compiled.
+// Opens libnvrtc (NVIDIA's package nvidia-cuda-nvrtc: no toolkit) and compiles.
 #include "compiler.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <vector>
 
 #include "common/refused.h"
 #include "device_code.h"
-#include "library.h"
 #include "module.h"
 #include "opened_library.h"
 #include "sources.h"
@@ -35,18 +30,22 @@ struct Nvrtc {
   int (*codeSize)(Program, size_t*);
   int (*code)(Program, char*);
   int (*destroy)(Program*);
-  bool complete = false;
+  std::string missing; ///< Empty if all of it is there.
 };
 
 const Nvrtc& nvrtc() {
-  static const Nvrtc opened = [] {
-    Nvrtc it{};
-    const OpenedLibrary library("OPENREG_CUDA_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
-    it.complete = library.find(it.version, "nvrtcVersion") && library.find(it.create, "nvrtcCreateProgram") &&
-                  library.find(it.compile, "nvrtcCompileProgram") &&
-                  library.find(it.logSize, "nvrtcGetProgramLogSize") && library.find(it.log, "nvrtcGetProgramLog") &&
-                  library.find(it.codeSize, "nvrtcGetCUBINSize") && library.find(it.code, "nvrtcGetCUBIN") &&
-                  library.find(it.destroy, "nvrtcDestroyProgram");
+  static const Nvrtc& opened = *[] { // never destroyed: threads may still call when the process ends
+    auto* const it = new Nvrtc{};
+    OpenedLibrary library("OPENREG_CUDA_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+    library.find(it->version, "nvrtcVersion");
+    library.find(it->create, "nvrtcCreateProgram");
+    library.find(it->compile, "nvrtcCompileProgram");
+    library.find(it->logSize, "nvrtcGetProgramLogSize");
+    library.find(it->log, "nvrtcGetProgramLog");
+    library.find(it->codeSize, "nvrtcGetCUBINSize");
+    library.find(it->code, "nvrtcGetCUBIN");
+    library.find(it->destroy, "nvrtcDestroyProgram");
+    it->missing = library.missing();
     return it;
   }();
   return opened;
@@ -61,28 +60,6 @@ uint64_t hashOf(const std::string& text) {
   return hash;
 }
 
-fs::path cacheFolder() {
-  const char* chosen = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  return chosen != nullptr ? fs::path(chosen) / "openreg"
-                           : fs::path(home != nullptr ? home : "/tmp") / ".cache/openreg";
-}
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Written beside its place and moved there: who reads meanwhile finds all or nothing. Without a cache nothing is lost
-/// but time.
-void keep(const fs::path& path, const std::string& code) {
-  std::error_code ignored;
-  fs::create_directories(path.parent_path(), ignored);
-  const fs::path written = path.string() + "." + std::to_string(getpid());
-  std::ofstream(written, std::ios::binary) << code;
-  fs::rename(written, path, ignored);
-}
-
 /// What a compilation is made of.
 struct Task {
   std::string path; ///< For our messages.
@@ -90,12 +67,13 @@ struct Task {
   std::string text;
   std::map<std::string, std::string> headers; ///< By the names that the text, or another header, includes them by.
   std::vector<std::string> options;
+  bool usesCccl = false;
 };
 
 /// Looks for the folder that has CCCL's headers: where NVIDIA's packages and toolkits have it, seen from NVRTC.
 std::string findStandardLibrary() {
   Dl_info info{};
-  if (!nvrtc().complete || dladdr(reinterpret_cast<void*>(nvrtc().version), &info) == 0) {
+  if (!canCompile() || dladdr(reinterpret_cast<void*>(nvrtc().version), &info) == 0) {
     return {};
   }
   std::error_code ignored;
@@ -109,7 +87,7 @@ std::string findStandardLibrary() {
 }
 
 /// A kernel of another module.
-Task taskOf(const Source& source, const std::string& kernel) {
+Task taskOfOther(const Source& source, const std::string& kernel) {
   return {
       source.path,
       source.path,
@@ -128,27 +106,48 @@ Task taskOfOwn(const std::string& file, const std::string& kernel) {
     task.headers[name] = "#pragma once\n#include <cuda/std/" + name +
                          ">\nnamespace std { using namespace cuda::std; }\n" + (name == "cmath" ? kMath : "");
   }
-  static const std::string cccl = findStandardLibrary();
-  if (cccl.empty() && nvrtc().complete) { // without a compiler, that is what is said
-    throw Refused{orDriverError(
-        orErrorNotFound,
-        "'%s' can't be compiled without CCCL: beside NVRTC there is no include/cccl/cuda/std; expected NVIDIA's "
-        "package nvidia-cuda-cccl",
-        file.c_str())};
-  }
   // The compiler warns of Asked's friend, which is no template. It is meant to be none.
-  task.options = {
-      "-DOPENREG_NAME=\"" + kernel + "\"", "-I" + cccl, "-diag-suppress=1301", "-device-int128", "-D__extension__="};
+  task.options = {"-DOPENREG_NAME=\"" + kernel + "\"", "-diag-suppress=1301", "-device-int128", "-D__extension__="};
+  task.usesCccl = true;
   return task;
+}
+
+Task taskOf(const Source& source, const std::string& kernel, int architecture) {
+  const std::string& file = source.kernels.at(kernel).file;
+  Task task = file.empty() ? taskOfOther(source, kernel) : taskOfOwn(file, kernel);
+  task.options.insert(
+      task.options.end(), {"-arch=sm_" + std::to_string(architecture), "-std=c++20", "-default-device"});
+  return task;
+}
+
+/// What the code is kept as: by what is computed and for which GPU. Neither the compiler's version is in it nor where
+/// anything lies: code that one machine has compiled is to be found on another, which may have no compiler.
+std::string nameOf(const Task& task, const std::string& kernel, int architecture) {
+  std::string key = task.text;
+  for (const auto& [name, text] : task.headers) {
+    key += name + text;
+  }
+  for (const auto& option : task.options) {
+    key += " " + option;
+  }
+  return kernel + "-sm_" + std::to_string(architecture) + "-" + std::to_string(hashOf(key)) + ".cubin";
 }
 
 std::string compileNow(const Task& task) {
   const Nvrtc& it = nvrtc();
-  if (!it.complete) {
+  if (!it.missing.empty()) {
     throw Refused{orDriverError(
         orErrorNotFound,
-        "'%s' can't be compiled without NVRTC: libnvrtc.so.13 or .12 cannot be opened; expected NVIDIA's package "
-        "nvidia-cuda-nvrtc, or OPENREG_CUDA_NVRTC with the library's path",
+        "'%s' can't be compiled without NVRTC: %s; expected NVIDIA's package nvidia-cuda-nvrtc, or OPENREG_CUDA_NVRTC "
+        "with the library's path",
+        task.path.c_str(), it.missing.c_str())};
+  }
+  static const std::string cccl = findStandardLibrary();
+  if (task.usesCccl && cccl.empty()) {
+    throw Refused{orDriverError(
+        orErrorNotFound,
+        "'%s' can't be compiled without CCCL: beside NVRTC there is no include/cccl/cuda/std; expected NVIDIA's "
+        "package nvidia-cuda-cccl",
         task.path.c_str())};
   }
   std::vector<const char*> texts;
@@ -163,6 +162,10 @@ std::string compileNow(const Task& task) {
   words.reserve(task.options.size());
   for (const auto& option : task.options) {
     words.push_back(option.c_str());
+  }
+  const std::string include = "-I" + cccl;
+  if (task.usesCccl) {
+    words.push_back(include.c_str());
   }
   size_t size = 0;
   std::string result;
@@ -180,32 +183,33 @@ std::string compileNow(const Task& task) {
 
 } // namespace
 
-std::string compile(const Source& source, const std::string& kernel, int architecture) {
-  const std::string& file = source.kernels.at(kernel).file;
-  Task task = file.empty() ? taskOf(source, kernel) : taskOfOwn(file, kernel);
-  task.options.insert(
-      task.options.end(), {"-arch=sm_" + std::to_string(architecture), "-std=c++20", "-default-device"});
-  int driver = 0;
-  int compiler[2] = {0, 0};
-  OPENREG_CUDA(cuDriverGetVersion, &driver);
-  if (nvrtc().complete) {
-    nvrtc().version(&compiler[0], &compiler[1]);
+bool canCompile() {
+  return nvrtc().missing.empty();
+}
+
+Kept compile(const Source& source, const std::string& kernel, int architecture, bool anew) {
+  const Task task = taskOf(source, kernel, architecture);
+  const std::string name = nameOf(task, kernel, architecture);
+  Kept found = anew ? Kept{} : findKept(name);
+  if (found.code.empty()) {
+    found.code = compileNow(task);
+    keep(ownCache(), name, found.code); // without a cache nothing is lost but time
   }
-  std::string key =
-      task.text + std::to_string(driver) + "," + std::to_string(compiler[0]) + "." + std::to_string(compiler[1]);
-  for (const auto& [name, text] : task.headers) {
-    key += name + text;
+  return found;
+}
+
+bool compileAhead(const Source& source, const std::string& kernel, int architecture, const std::string& folder) {
+  const Task task = taskOf(source, kernel, architecture);
+  const std::string name = nameOf(task, kernel, architecture);
+  if (!findIn(folder, name).code.empty()) {
+    return false;
   }
-  for (const auto& option : task.options) {
-    key += " " + option;
+  const Kept own = findIn(ownCache(), name);
+  if (const std::string why = keep(folder, name, own.code.empty() ? compileNow(task) : own.code); !why.empty()) {
+    throw Refused{orDriverError(
+        orErrorInvalidValue, "argument 'folder' is '%s', which can't be written to: %s", folder.c_str(), why.c_str())};
   }
-  const fs::path kept = cacheFolder() / (kernel + "-" + std::to_string(hashOf(key)) + ".cubin");
-  if (std::string code = contents(kept); !code.empty()) {
-    return code;
-  }
-  std::string code = compileNow(task);
-  keep(kept, code);
-  return code;
+  return true;
 }
 
 } // namespace openreg::cuda

@@ -57,6 +57,11 @@ std::map<std::string, SourceKernel> ownKernels() {
   return found;
 }
 
+/// Whether code can't be loaded because of what it is, and not because of the device.
+bool isOfNoUse(CUresult result) {
+  return result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY && !isSticky(result);
+}
+
 } // namespace
 
 const Source& sourceOf(const char* name) {
@@ -144,10 +149,23 @@ const Cuda::Code& Cuda::load(const Source& source, const std::string& kernel, co
   if (const auto found = code_.find(key); found != code_.end()) {
     return found->second;
   }
-  const std::string image = compile(source, kernel, device.architecture());
+  Kept image = compile(source, kernel, device.architecture());
   Code code;
   CUmodule made = nullptr;
-  OPENREG_CUDA(cuModuleLoadData, &made, image.data());
+  CUresult loaded = library().cuModuleLoadData(&made, image.code.data());
+  if (isOfNoUse(loaded) && !image.file.empty()) {
+    // Of a compiler that is newer than this driver, or no longer what it was. Ours is in the cache for the next time.
+    if (!canCompile()) {
+      throw Refused{orDriverError(
+          orErrorNotFound,
+          "'%s' can't be loaded by NVIDIA's driver; expected code of a compiler that is not newer, or NVRTC to compile "
+          "it here; the driver says %s",
+          image.file.c_str(), inWords(loaded).c_str())};
+    }
+    image = compile(source, kernel, device.architecture(), true);
+    loaded = library().cuModuleLoadData(&made, image.code.data());
+  }
+  refuseUnless(loaded, "cuModuleLoadData");
   OPENREG_CUDA(cuModuleGetFunction, &code.function, made, kKernelSymbol);
   size_t offset = 0;
   OPENREG_CUDA(cuFuncGetParamInfo, code.function, 0, &offset, &code.minArgsSize);

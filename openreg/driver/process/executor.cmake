@@ -7,8 +7,8 @@ set_target_properties(openreg_executor PROPERTIES
   UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_RELOCATABLE ON
   CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
   RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
-  BUILD_RPATH "${openreg_blas_here}"
-  INSTALL_RPATH "$ORIGIN;${openreg_blas};${openreg_blas_here}")
+  BUILD_RPATH "${openreg_here}"
+  INSTALL_RPATH "$ORIGIN;${openreg_beside};${openreg_here}")
 target_compile_features(openreg_executor PRIVATE cxx_std_20)
 target_include_directories(openreg_executor PRIVATE
   "${CMAKE_CURRENT_SOURCE_DIR}/include" "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/..")

@@ -1,5 +1,6 @@
 // A libnvrtc that compiles for the host's processor, for tests: the libcuda of stub.c then runs every thread of a
 // launch in a loop. What it gives for the GPU's code is the path of a shared library.
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -168,6 +169,17 @@ EXPORT int nvrtcCompileProgram(Program* program, int count, const char* const* o
     }
     lines << '\n';
     return 6;
+  }
+  // OPENREG_STUB_REFUSED, OPENREG_STUB_FATAL: options by which this compiler fails, or is the end of its process.
+  for (int i = 0; i < count; ++i) {
+    const std::string option = options[i];
+    if (const char* refused = std::getenv("OPENREG_STUB_REFUSED"); refused != nullptr && option == refused) {
+      program->result = "the stub was told to";
+      return 6;
+    }
+    if (const char* fatal = std::getenv("OPENREG_STUB_FATAL"); fatal != nullptr && option == fatal) {
+      std::raise(SIGKILL);
+    }
   }
   std::string folder = std::filesystem::temp_directory_path() / "kernel-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {

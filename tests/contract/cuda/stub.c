@@ -56,7 +56,10 @@ static char object; /* what all handles are */
 FUNCTION(cuInit, (unsigned flags), (void)flags)
 FUNCTION(cuDriverGetVersion, (int* version), *version = 13000)
 EXPORT int cuGetErrorName(int error, const char** name) {
-  *name = error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OTHER";
+  *name = error == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == 200 ? "CUDA_ERROR_INVALID_IMAGE"
+          : error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                         : "CUDA_ERROR_OTHER";
   return 0;
 }
 EXPORT int cuGetErrorString(int error, const char** text) {
@@ -139,10 +142,11 @@ FUNCTION(cuEventSynchronize, (void* event), (void)event)
 FUNCTION(cuEventElapsedTime, (float* milliseconds, void* start, void* end), (void)start; (void)end; *milliseconds = 1)
 /* Code is the path of a shared library, which host_nvrtc.cpp has made; a module and its function are its handle. What
  * is for a GPU can't be run, and all that can be said of it is that it is. */
-FUNCTION(
-    cuModuleLoadData,
-    (void** module, const void* image),
-    *module = memcmp(image, "\177ELF", 4) == 0 ? &object : dlopen(image, RTLD_NOW | RTLD_LOCAL))
+EXPORT int cuModuleLoadData(void** module, const void* image) {
+  const int result = called("cuModuleLoadData");
+  *module = memcmp(image, "\177ELF", 4) == 0 ? &object : dlopen(image, RTLD_NOW | RTLD_LOCAL);
+  return result != 0 ? result : *module == NULL ? 200 : 0; /* CUDA_ERROR_INVALID_IMAGE */
+}
 FUNCTION(cuModuleGetFunction, (void** function, void* module, const char* name), (void)name; *function = module)
 FUNCTION(
     cuFuncGetParamInfo, (void* function, size_t index, size_t* offset, size_t* size), (void)index; *offset = 0;

@@ -155,14 +155,14 @@ api.check(lib.orModuleGetKernel(kernel, module[0], {kernel.encode()!r}), "orErro
 
 
 def test_products_are_missing_without_cublas(on_stub: Callable[..., str]) -> None:
-    """The refusal says which package has it."""
-    words = "kernel 'gemm.float' is cuBLAS's, and libcublas.so.13 or .12 cannot be opened"
+    """The refusal says which file was wanted; another one that is there isn't."""
+    words = "kernel 'gemm.float' is cuBLAS's, and OPENREG_CUDA_CUBLAS is '/no/such/libcublas.so.13', which cannot be"
     on_stub(asked_for("gemm.float", words), OPENREG_CUDA_CUBLAS="/no/such/libcublas.so.13")
 
 
 def test_kernels_are_missing_without_nvrtc(on_stub: Callable[..., str], tmp_path: Path) -> None:
-    """The refusal says which package has it."""
-    words = "'kernels/pointwise/add.cpp' can't be compiled without NVRTC: libnvrtc.so.13 or .12 cannot be opened"
+    """The refusal says which file was wanted; another one that is there isn't."""
+    words = "'kernels/pointwise/add.cpp' can't be compiled without NVRTC: OPENREG_CUDA_NVRTC is '/no/such/libnvrtc.so'"
     on_stub(asked_for("add", words), OPENREG_CUDA_NVRTC="/no/such/libnvrtc.so", XDG_CACHE_HOME=str(tmp_path))
 
 
