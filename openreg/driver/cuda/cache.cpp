@@ -15,11 +15,20 @@ namespace openreg::cuda {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// A folder that the environment names; empty if it names none.
+fs::path folderOf(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+} // namespace
+
 fs::path ownCache() {
-  const char* chosen = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  return chosen != nullptr ? fs::path(chosen) / "openreg"
-                           : fs::path(home != nullptr ? home : "/tmp") / ".cache/openreg";
+  const fs::path chosen = folderOf("XDG_CACHE_HOME");
+  const fs::path home = folderOf("HOME");
+  return chosen.empty() ? (home.empty() ? "/tmp" : home) / ".cache/openreg" : chosen / "openreg";
 }
 
 Kept findIn(const fs::path& folder, const std::string& name) {
@@ -30,7 +39,7 @@ Kept findIn(const fs::path& folder, const std::string& name) {
 
 Kept findKept(const std::string& name) {
   Kept found = findIn(ownCache(), name);
-  if (const char* filled = std::getenv("OPENREG_CUDA_CACHE"); found.code.empty() && filled != nullptr) {
+  if (const fs::path filled = folderOf("OPENREG_CUDA_CACHE"); found.code.empty() && !filled.empty()) {
     found = findIn(filled, name);
   }
   return found;

@@ -17,7 +17,7 @@ class OpenedLibrary {
   /// Python packages lie beside ours (CMakeLists.txt has the folders).
   /// @param variable Of the environment: names a file in place of `names`. Whoever sets it wants no other.
   OpenedLibrary(const char* variable, std::initializer_list<const char*> names) {
-    if (const char* chosen = std::getenv(variable); chosen != nullptr) {
+    if (const char* chosen = std::getenv(variable); chosen != nullptr && *chosen != '\0') {
       handle_ = dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
       if (handle_ == nullptr) {
         missing_ = std::string(variable) + " is '" + chosen + "', which cannot be opened: " + dlerror();

@@ -109,6 +109,16 @@ def test_what_the_own_cache_has_is_copied(gpu: dict[str, str], run_child: ChildF
     assert own.read_bytes() == copy.read_bytes()
 
 
+def test_variables_that_are_empty_name_no_folder(gpu: dict[str, str], run_child: ChildFunction, tmp_path: Path) -> None:
+    """The own cache is then in the home folder, and the folder that a program was started in is none."""
+    names = {"XDG_CACHE_HOME": "", "OPENREG_CUDA_CACHE": "", "HOME": str(tmp_path)}
+    run_child(SETUP + "api.ok(get(b'add'))", env=gpu | names)
+    (file,) = tmp_path.rglob("*.cubin")
+    assert file.parent == tmp_path / ".cache" / "openreg"
+    here = f"import os\nos.chdir({str(file.parent)!r})\napi.check(get(b'add'), 'orErrorNotFound', 'without NVRTC')"
+    run_child(SETUP + here, env=gpu | names | NO_COMPILER | {"HOME": str(tmp_path / "other")})
+
+
 def test_a_call_for_what_cannot_be_is_refused(gpu: dict[str, str], run_child: ChildFunction, tmp_path: Path) -> None:
     """Each with the argument that is wrong."""
     (tmp_path / "file").touch()
