@@ -1,4 +1,7 @@
-"""Fixtures: the devices, programs in processes of their own, and the simulator's gates."""
+"""Fixtures: the devices, programs in processes of their own, and gates.
+
+On a driver that lacks something, tests that fail for want of it are skipped, and say what it is: contract/missing.py.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from typing import Protocol
 import pytest
 import torch
 import torch_openreg
-from contract.harness import Gate
+from contract.harness import Gate, NotOfThisDriver, is_complete
+from contract.missing import pytest_runtest_call as pytest_runtest_call
+from contract.missing import pytest_runtest_setup as pytest_runtest_setup
 
 from .distributed_ranks import Ranks
 from .simulator import handle, sim
@@ -71,6 +76,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProgramFunctio
     server: list[subprocess.Popen[str]] = []
 
     def program(code: str, *, status: int | None = 0, timeout: float = 30, **env: str) -> str:
+        if "OPENREG_SIM" in env and "OPENREG_DRIVER" not in env and not is_complete():
+            raise NotOfThisDriver("OPENREG_SIM has the simulator's settings")
         if not server:
             server.append(
                 subprocess.Popen(

@@ -248,7 +248,9 @@ def child_environment(driver: str, library: Path, probe_path: Path, bindings: Pa
     """The environment of a process that uses the library: ours without what concerns it, and what the test says."""
 
     def child_environment(env: dict[str, str]) -> dict[str, str]:
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")}
+        # Where NVIDIA's libraries are is the machine's, and none of a test's.
+        theirs = {name: value for name, value in os.environ.items() if name.startswith("OPENREG_CUDA_")}
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENREG_")} | theirs
         paths = {"LIBRARY": library, "PROBE": probe_path, "BINDINGS": bindings}
         ours = {f"OPENREG_TEST_{name}": str(path) for name, path in paths.items()}
         return variables | driver_environment(driver) | ours | env
