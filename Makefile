@@ -125,6 +125,10 @@ memory-picture: $(STAMPS)/build  ## The picture of the memory of a training step
 bench: $(STAMPS)/build  ## Measure, with the CPU beside it: a table, and what the guide shows of speed
 	@$(PYTHON_HERE) bench/run.py
 
+.PHONY: gpu
+gpu: $(STAMPS)/build  ## On a machine with an NVIDIA GPU: what only that can show, recorded; PART="contract train", ARGS="--seconds 120"
+	@$(PYTHON_HERE) tools/gpu.py $(PART) $(ARGS)
+
 .PHONY: wheel
 wheel: .venv/ready  ## What is handed to others, in dist: a source archive, and a wheel built from it
 	@$(PYTHON_HERE) tools/wheel.py

@@ -14,6 +14,7 @@ A module for each concern:
     coverage    how each operator is served, from the dispatcher's tables
     speed       how fast each operator is, from the file that the sweep wrote
     bench       all else that is measured
+    gpu         what a GPU has said
     autocast    in which type autocast runs each operator, and what half precision takes
     versions    what changes from one release of PyTorch to the next
     wire        the wire of the driver `process`, from its headers
@@ -39,6 +40,7 @@ from . import (
     errors,
     exercise,
     files,
+    gpu,
     mutants,
     order,
     pictures,
@@ -63,6 +65,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # 0 builds without Doxygen and without importing torch_openreg: for someone who writes a chapter.
     app.add_config_value("openreg_reference", True, "env", types=frozenset({bool}))
     shown = (code, transcript, errors, exercise, steps, stubs, files, mutants, pictures, timeline, coverage, speed)
-    for module in (*shown, bench, autocast, versions, wire, reference, order, describe, whitespace):
+    for module in (*shown, bench, gpu, autocast, versions, wire, reference, order, describe, whitespace):
         module.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
