@@ -164,6 +164,18 @@ def test_quick_tests_come_first_and_none_has_more_than_a_third_of_the_time(part,
     assert found.is_whole and "Timeout" in str(found.those("failed"))
 
 
+def test_a_test_that_failed_has_failed_and_is_called_without_its_group(part) -> None:
+    lines = [
+        {"collected": 2},
+        {"test": "f.py::test_a[x@y]", "outcome": "failed", "why": "first"},
+        {"test": "f.py::test_a[x@y]", "outcome": "failed", "why": "behind it"},
+        {"test": "f.py::test_b@group", "outcome": "passed", "why": ""},
+    ]
+    tests, collected = part("outcomes").read(lines)
+    assert collected == 2 and list(tests) == ["f.py::test_a[x@y]", "f.py::test_b"]
+    assert tests["f.py::test_a[x@y]"].why == "first"
+
+
 def test_tests_that_are_stopped_count_as_far_as_they_have_run(part, tmp_path: Path) -> None:
     tests = tmp_path / "test_these.py"
     tests.write_text("import time\ndef test_a(): pass\ndef test_b(): time.sleep(60)\n")

@@ -11,7 +11,7 @@ from levels import GROUPS
 
 from .limited import json_lines
 from .machine import library
-from .outcomes import Outcome, Outcomes, twice
+from .outcomes import Outcome, Outcomes, name_of, twice
 from .result import Asked, Result
 
 
@@ -37,8 +37,8 @@ def with_library(env: dict[str, str]) -> dict[str, str]:
 def add_not_applicable(found: Outcomes, report: str) -> None:
     """Adds what only the contract's own report knows: which tests say nothing of this driver."""
     for line in json_lines(report):
-        if line["outcome"] in ("n/a", "skipped") and line["test"] in found.tests:
-            found.tests[line["test"]] = Outcome(line["outcome"], line["why"])
+        if line["outcome"] in ("n/a", "skipped") and (test := name_of(line["test"])) in found.tests:
+            found.tests[test] = Outcome(line["outcome"], line["why"])
 
 
 def summary(found: Outcomes) -> Result:

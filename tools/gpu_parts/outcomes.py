@@ -6,6 +6,7 @@ Beside others a test may fail for want of memory, or because a fault of another 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections import defaultdict
@@ -45,6 +46,11 @@ class Outcomes:
         return {test: it.why for test, it in self.tests.items() if it.how == how}
 
 
+def name_of(test: str) -> str:
+    """A test's name, without the group of tests that pytest-xdist puts behind it."""
+    return re.sub(r"@[\w-]+$", "", test)
+
+
 def read(lines: Iterable[dict[str, Any]]) -> tuple[dict[str, Outcome], int]:
     """Reads a report: the tests, and how many were collected."""
     tests: dict[str, Outcome] = {}
@@ -52,8 +58,8 @@ def read(lines: Iterable[dict[str, Any]]) -> tuple[dict[str, Outcome], int]:
     for line in lines:
         if "collected" in line:
             collected = max(collected, line["collected"])
-        elif tests.get(line["test"], Outcome("passed", "")).how != "failed":
-            tests[line["test"]] = Outcome(line["outcome"], line["why"])
+        elif tests.get(test := name_of(line["test"]), Outcome("passed", "")).how != "failed":
+            tests[test] = Outcome(line["outcome"], line["why"])
     return tests, collected
 
 

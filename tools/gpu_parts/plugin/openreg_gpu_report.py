@@ -42,7 +42,7 @@ class Report:
         """Notes a test; one that fails in several places keeps its first reason."""
         if report.when == "call" or report.outcome != "passed":
             text = why(report) if report.outcome != "passed" else ""
-            self._write(test=report.nodeid.partition("@")[0], outcome=report.outcome, why=text)
+            self._write(test=report.nodeid, outcome=report.outcome, why=text)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Notes how many tests there are."""
