@@ -7,6 +7,7 @@
 #include "kernels/launch/error_text.h"
 #include "kernels/loop/block.h"
 #include "kernels/loop/convert.h"
+#include "kernels/loop/copy_row.h"
 #include "kernels/loop/loops.h"
 #include "kernels/loop/row.h"
 
@@ -36,19 +37,24 @@ void put(const Vector& vector, int64_t i, C value, int64_t offset = 0) {
   }
 }
 
+/// Which image has a guess. With one image there is no division, which takes longer than all the rest.
+int64_t imageOf(const NllLossArgs& args, int64_t number) {
+  return args.images == 1 ? 0 : number / args.pixels;
+}
+
 /// A guess by its number, and what is known of it.
 template <class C>
 class Guess {
  public:
   /// Fails with the device's error if the target is no class, which is the host's mistake.
-  Guess(const NllLossArgs& args, int64_t number, orKernelContext& context)
+  Guess(const NllLossArgs& args, int64_t number, int64_t image, orKernelContext& context)
       : args_(args), target_(get<int64_t>(args.target, number)), counts_(target_ != args.ignoreIndex) {
     if (counts_ && (target_ < 0 || target_ >= args.classes)) {
       counts_ = false;
       const ErrorText text = ErrorText() << "Target " << target_ << " is out of bounds.";
       context.fail(&context, orErrorAssert, text.get());
     }
-    const int64_t image = number / args.pixels, pixel = number % args.pixels;
+    const int64_t pixel = number - image * args.pixels;
     offset_ = image * args.input.stride + pixel * args.pixelStride + (counts_ ? target_ * args.classStride : 0);
   }
 
@@ -89,7 +95,7 @@ struct AddLosses {
 
   Sums start() const { return {0, 0}; }
   Sums step(Sums sums, int64_t number) const {
-    const Guess<C> guess(args, number, context);
+    const Guess<C> guess(args, number, imageOf(args, number), context);
     const C weight = guess.counts() ? guess.weight() : C(0);
     const C loss = guess.counts() ? -get<C>(args.input, 0, guess.offset()) * weight : C(0);
     if (args.reduction == LossReduction::None) {
@@ -146,32 +152,40 @@ class JoinParts {
   const NllLossArgs& args_;
 };
 
-/// Zeros for all classes, in the order in which they lie in memory.
+/// Zeros for all classes, in the order in which they lie in memory, rows without gaps between them as one.
 class ClearGradients {
  public:
-  static const char* refusal(const NllLossArgs& /*args*/) { return nullptr; }
-  explicit ClearGradients(const NllLossArgs& args)
-      : args_(args), byClass_(args.pixels == 1 || args.classStride < args.pixelStride),
-        rows_(byClass_ ? args.pixels : args.classes), columns_(byClass_ ? args.classes : args.pixels) {}
+  static const char* refusal(const NllLossArgs& args) { return refusalToCopy(0, elementSize(args.input.dtype)); }
+  explicit ClearGradients(const NllLossArgs& args) : args_(args) {
+    const bool byClass = args.pixels == 1 || args.classStride < args.pixelStride;
+    rows_ = byClass ? args.pixels : args.classes;
+    columns_ = byClass ? args.classes : args.pixels;
+    rowStride_ = byClass ? args.pixelStride : args.classStride;
+    stride_ = byClass ? args.classStride : args.pixelStride;
+    if (rowStride_ == columns_ * stride_) {
+      columns_ *= rows_;
+      rows_ = 1;
+    }
+  }
   int64_t count() const { return args_.images * rows_ * columns_; }
   void operator()(int64_t begin, int64_t end) const {
-    const int64_t rowStride = byClass_ ? args_.pixelStride : args_.classStride;
-    const int64_t stride = byClass_ ? args_.classStride : args_.pixelStride;
-    const double zeros[kBlock] = {};
-    for (int64_t at = begin; at < end;) {
-      const int64_t row = at / columns_, column = at % columns_;
-      auto* to = static_cast<char*>(args_.input.data) + row / rows_ * args_.input.stride + row % rows_ * rowStride;
-      const int64_t count = std::min({columns_ - column, end - at, kBlock});
-      store(args_.input.dtype, to + column * stride, stride, count, zeros);
-      at += count;
-    }
+    withElementType(elementSize(args_.input.dtype), [&]<class T>(T zero) {
+      for (int64_t at = begin; at < end;) {
+        const int64_t row = at / columns_, column = at % columns_;
+        auto* to = static_cast<char*>(args_.input.data) + row / rows_ * args_.input.stride + row % rows_ * rowStride_;
+        const int64_t count = std::min(columns_ - column, end - at);
+        copyRow<T>(to + column * stride_, stride_, reinterpret_cast<const char*>(&zero), 0, count);
+        at += count;
+      }
+    });
   }
 
  private:
   const NllLossArgs& args_;
-  bool byClass_;    ///< Whether the classes of a pixel lie nearer together than the pixels of a class.
   int64_t rows_;    ///< Of an image.
   int64_t columns_; ///< Of a row.
+  int64_t rowStride_;
+  int64_t stride_; ///< From one element of a row to the next.
 };
 
 template <class C>
@@ -181,16 +195,19 @@ class PutGradients {
   explicit PutGradients(const NllLossArgs& args) : args_(args) {}
   int64_t count() const { return args_.guesses(); }
   void operator()(int64_t begin, int64_t end, orKernelContext& context) const {
+    const bool isOne = args_.reduction != LossReduction::None;
+    C grad = isOne ? get<C>(args_.loss, 0) : C(0);
+    if (args_.reduction == LossReduction::Mean) {
+      grad /= get<C>(args_.totalWeight, 0);
+    }
+    int64_t image = imageOf(args_, begin);
     for (int64_t number = begin; number < end; ++number) {
-      const Guess<C> guess(args_, number, context);
-      if (!guess.counts()) {
-        continue;
+      image += number == (image + 1) * args_.pixels ? 1 : 0;
+      const Guess<C> guess(args_, number, image, context);
+      if (guess.counts()) {
+        grad = isOne ? grad : get<C>(args_.loss, number);
+        put(args_.input, 0, -grad * guess.weight(), guess.offset());
       }
-      C grad = get<C>(args_.loss, args_.reduction == LossReduction::None ? number : 0);
-      if (args_.reduction == LossReduction::Mean) {
-        grad /= get<C>(args_.totalWeight, 0);
-      }
-      put(args_.input, 0, -grad * guess.weight(), guess.offset());
     }
   }
 

@@ -28,17 +28,26 @@ class SplitHeads {
   explicit SplitHeads(const SplitHeadsArgs& args) : args_(args), width_(3 * args.heads * args.size) {}
   int64_t count() const { return args_.batch * args_.length * width_; }
   void operator()(int64_t begin, int64_t end) const {
-    const auto& [rows, bias, out, batch, length, heads, size, scale] = args_;
+    const auto [rows, bias, out, batch, length, heads, size, scale] = args_;
+    const int64_t row = begin / width_, column = begin % width_;
+    int64_t sample = row / length, position = row % length;
+    int64_t part = column / size / heads, head = column / size % heads, first = column % size;
     for (int64_t at = begin; at < end;) {
-      const int64_t row = at / width_, column = at % width_;
-      const int64_t sample = row / length, position = row % length;
-      const int64_t part = column / size / heads, head = column / size % heads, first = column % size;
       const int64_t count = std::min(size - first, end - at);
       const int64_t to = (((part * batch + sample) * heads + head) * length + position) * size + first;
       addAndScale(
-          static_cast<C*>(out) + to, static_cast<const C*>(rows) + at, static_cast<const C*>(bias) + column,
-          part == 0 ? static_cast<C>(scale) : C(1), count);
+          static_cast<C*>(out) + to, static_cast<const C*>(rows) + at,
+          static_cast<const C*>(bias) + (part * heads + head) * size + first, part == 0 ? static_cast<C>(scale) : C(1),
+          count);
       at += count;
+      first = 0;
+      head = head + 1 == heads ? 0 : head + 1;
+      part = head == 0 ? (part + 1) % 3 : part;
+      position += head == 0 && part == 0 ? 1 : 0;
+      if (position == length) {
+        position = 0;
+        ++sample;
+      }
     }
   }
 
