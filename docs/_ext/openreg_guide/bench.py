@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from .repository import repository
-from .rows import html_rows
+from .rows import figure_row, html_rows
 
 
 class BenchTable(SphinxDirective):
@@ -40,16 +40,9 @@ class BenchTable(SphinxDirective):
 
     @staticmethod
     def _row(figure: Figure, cores: float, explained: list[tuple[str, tuple[str, ...]]]) -> str:
-        value, cpu = figure["value"], figure.get("cpu")
-        bar, missed = verdict(figure, cores)
-        mark = ' class="above"' if missed else ""
-        why = f'<span class="why">{html.escape(reason_of(figure, explained) or "")}</span>' if missed else ""
-        return (
-            f"<tr{' data-missed' if missed else ''}><td>{html.escape(figure['name'])} {why}</td>"
-            f"<td>{number(value)} {html.escape(figure['unit'])}</td><td>{number(cpu) if cpu else ''}</td>"
-            f"<td>{f'{value / cpu:.2f}' if cpu else ''}</td>"
-            f"<td{mark}>{bar}{', missed' if missed else ''}</td></tr>"
-        )
+        reached = verdict(figure, cores)
+        reason = reason_of(figure, explained) if reached[1] else None
+        return figure_row(figure, figure.get("cpu"), reached, [reason] if reason else [], number)
 
 
 def setup(app: Sphinx) -> None:

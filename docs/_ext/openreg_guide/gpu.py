@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from .repository import repository
-from .rows import html_rows
+from .rows import figure_row, html_rows, why
 
 NOT_RUN = "Not run yet: this repository has no record of a run on a GPU."
 
@@ -46,28 +46,16 @@ def lines(found: dict[str, Any], explained: list[Reason]) -> Iterator[str]:
         notes = [where, *part["said"]]
         for reason, count in by_reason(misses(part), explained).items():
             notes.append(f"{count} × {reason}")
-        yield f'<tr><td colspan="5">{"".join(_note(note) for note in notes)}</td></tr>'
+        yield f'<tr><td colspan="5">{"".join(why(note) for note in notes)}</td></tr>'
         yield from (_row(name, figure, explained) for figure in part["figures"])
     yield "</tbody></table>"
 
 
-def _note(text: str) -> str:
-    return f'<span class="why">{html.escape(text)}</span>'
-
-
 def _row(part: str, figure: Figure, explained: list[Reason]) -> str:
-    value, beside = figure["value"], figure.get("beside")
-    bar, missed = verdict(figure)
-    reason = reason_of_miss(Miss(f"{part}: {figure['name']}", ""), explained) if missed else None
+    reached = verdict(figure)
+    reason = reason_of_miss(Miss(f"{part}: {figure['name']}", ""), explained) if reached[1] else None
     notes = [figure.get("note"), reason.text if reason else None]
-    mark = ' class="above"' if missed else ""
-    return (
-        f"<tr{' data-missed' if missed else ''}><td>{html.escape(figure['name'])} "
-        f"{''.join(_note(note) for note in notes if note)}</td>"
-        f"<td>{number(value)} {html.escape(figure['unit'])}</td><td>{number(beside) if beside else ''}</td>"
-        f"<td>{f'{value / beside:.2f}' if beside else ''}</td>"
-        f"<td{mark}>{bar}{', missed' if missed else ''}</td></tr>"
-    )
+    return figure_row(figure, figure.get("beside"), reached, filter(None, notes), number)
 
 
 def setup(app: Sphinx) -> None:

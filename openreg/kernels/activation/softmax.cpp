@@ -135,10 +135,9 @@ void logSoftmaxBackward(const Line<C>& line) {
 }
 
 template <class C, auto function>
-class SoftmaxLoop {
+class SoftmaxLoop : public LoopOver<SoftmaxArgs> {
  public:
-  static const char* refusal(const SoftmaxArgs& /*args*/) { return nullptr; }
-  explicit SoftmaxLoop(const SoftmaxArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
   int64_t count() const { return args_.outer * args_.inner; }
   int64_t grain() const { return kGrain / 4 / std::max(int64_t{1}, args_.size) + 1; }
   void operator()(int64_t begin, int64_t end) const {
@@ -149,9 +148,6 @@ class SoftmaxLoop {
       line.finish();
     }
   }
-
- private:
-  const SoftmaxArgs& args_;
 };
 template <class C>
 using Softmax = SoftmaxLoop<C, &softmax<C>>;

@@ -23,11 +23,9 @@ C get(const unsigned char* bytes) {
 
 /// A loop over the elements, some at a time: `numbers.write(first, count, block)` says what they are.
 template <class C, class Numbers>
-class Range {
+class Range : public LoopOver<RangeArgs> {
  public:
-  static const char* refusal(const RangeArgs& /*args*/) { return nullptr; }
-
-  explicit Range(const RangeArgs& args) : args_(args), numbers_(args) {}
+  explicit Range(const RangeArgs& args) : LoopOver(args), numbers_(args) {}
 
   int64_t count() const { return args_.count; }
 
@@ -42,7 +40,6 @@ class Range {
   }
 
  private:
-  const RangeArgs& args_;
   const Numbers numbers_;
 };
 

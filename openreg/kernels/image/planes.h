@@ -13,7 +13,7 @@ namespace openreg::kernels {
 template <class Use>
 void forEachPlane(orKernelContext& context, int64_t planes, int64_t work, Use use) {
   context.parallelFor(
-      &context, planes, kGrain / std::max(int64_t{1}, work) + 1,
+      &context, planes, grainOfRows(work),
       [](void* state, int64_t begin, int64_t end) {
         for (int64_t plane = begin; plane < end; ++plane) {
           (*static_cast<Use*>(state))(plane);

@@ -12,10 +12,9 @@ namespace openreg::kernels {
 namespace {
 
 template <class C>
-class UnfoldBackward {
+class UnfoldBackward : public LoopOver<UnfoldBackwardArgs> {
  public:
-  static const char* refusal(const UnfoldBackwardArgs& /*args*/) { return nullptr; }
-  explicit UnfoldBackward(const UnfoldBackwardArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
   int64_t count() const { return args_.outer * args_.size; }
   int64_t grain() const { return std::max(int64_t{1}, kGrain / (args_.inner * args_.window + 1)); }
   void operator()(int64_t begin, int64_t end) const {
@@ -39,8 +38,6 @@ class UnfoldBackward {
       in[i] = C(sum);
     }
   }
-
-  const UnfoldBackwardArgs& args_;
 };
 
 const Loops<

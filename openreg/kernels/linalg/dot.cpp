@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/loop/loops.h"
+#include "kernels/loop/parts.h"
 #include "kernels/math/complex_math.h"
 #include "kernels/normalization/row_sums.h"
 
@@ -24,14 +24,9 @@ Accumulator<C> dotOf(const C* x, const C* y, int64_t count, bool conjugates) {
 
 /// In parts of one size, whose sums are added in their order.
 template <class C>
-class DotOfParts {
+class DotOfParts : public EachPart<DotArgs> {
  public:
-  static const char* refusal(const DotArgs& args) {
-    return args.parts() > 1 && args.sums == nullptr ? "sums is null; expected room for the sums of all parts" : nullptr;
-  }
-  explicit DotOfParts(const DotArgs& args) : args_(args) {}
-  int64_t count() const { return args_.parts(); }
-  int64_t grain() const { return 1; }
+  using EachPart::EachPart;
   void operator()(int64_t begin, int64_t end) const {
     for (int64_t part = begin; part < end; ++part) {
       const int64_t at = part * DotArgs::kPart;
@@ -45,17 +40,12 @@ class DotOfParts {
       }
     }
   }
-
- private:
-  const DotArgs& args_;
 };
 
 template <class C>
-class SumOfParts {
+class SumOfParts : public AllParts<DotArgs> {
  public:
-  static const char* refusal(const DotArgs& args) { return DotOfParts<C>::refusal(args); }
-  explicit SumOfParts(const DotArgs& args) : args_(args) {}
-  int64_t count() const { return args_.parts() > 1 ? 1 : 0; }
+  using AllParts::AllParts;
   void operator()(int64_t /*begin*/, int64_t /*end*/) const {
     Accumulator<C> total(0);
     for (int64_t part = 0; part < args_.parts(); ++part) {
@@ -63,9 +53,6 @@ class SumOfParts {
     }
     *static_cast<C*>(args_.result) = C(total);
   }
-
- private:
-  const DotArgs& args_;
 };
 
 template <Name name, class C>

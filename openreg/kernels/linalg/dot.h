@@ -1,7 +1,7 @@
 // Arguments of the kernels "dot.…". Plain data: the launcher includes this file, too.
 #pragma once
 
-#include <cstdint>
+#include "kernels/loop/element.h"
 
 namespace openreg::kernels {
 
@@ -18,7 +18,7 @@ struct DotArgs {
   static constexpr int64_t kPart = 32 * 1024;
 
   /// At least one.
-  int64_t parts() const { return count <= kPart ? 1 : (count + kPart - 1) / kPart; }
+  int64_t parts() const { return partsOf(count, kPart); }
 };
 
 } // namespace openreg::kernels

@@ -37,4 +37,14 @@ bool withElementType(int64_t elementSize, Use use) {
 /// Elements that are worth a thread of their own; smaller loops run where they are.
 constexpr int64_t kGrain = 32 * 1024;
 
+/// The same in rows of so many elements each.
+constexpr int64_t grainOfRows(int64_t elements) {
+  return kGrain / (elements > 1 ? elements : 1) + 1;
+}
+
+/// Parts of one size that so many elements make: at least one.
+constexpr int64_t partsOf(int64_t elements, int64_t size) {
+  return elements > size ? (elements + size - 1) / size : 1;
+}
+
 } // namespace openreg::kernels

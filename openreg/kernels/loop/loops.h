@@ -6,6 +6,17 @@
 
 namespace openreg::kernels {
 
+/// What most loops have in common: they can be made of any arguments, and keep them.
+template <class Args>
+class LoopOver {
+ public:
+  static const char* refusal(const Args& /*args*/) { return nullptr; }
+  explicit LoopOver(const Args& args) : args_(args) {}
+
+ protected:
+  const Args& args_;
+};
+
 /// A static object of this type makes a loop the kernel `name`.
 template <Name name, class Args, class L>
 class Loop : public Entry<name, Args, sizeof(Args), &LoopKernel<Args, L>::run> {};

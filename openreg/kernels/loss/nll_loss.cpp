@@ -8,7 +8,7 @@
 #include "kernels/loop/block.h"
 #include "kernels/loop/convert.h"
 #include "kernels/loop/copy_row.h"
-#include "kernels/loop/loops.h"
+#include "kernels/loop/parts.h"
 #include "kernels/loop/row.h"
 
 namespace openreg::kernels {
@@ -107,14 +107,9 @@ struct AddLosses {
 };
 
 template <class C>
-class SumParts {
+class SumParts : public EachPart<NllLossArgs> {
  public:
-  static const char* refusal(const NllLossArgs& args) {
-    return args.parts() > 1 && args.sums == nullptr ? "sums is null; expected room for the sums of all parts" : nullptr;
-  }
-  explicit SumParts(const NllLossArgs& args) : args_(args) {}
-  int64_t count() const { return args_.parts(); }
-  int64_t grain() const { return 1; }
+  using EachPart::EachPart;
   void operator()(int64_t begin, int64_t end, orKernelContext& context) const {
     for (int64_t part = begin; part < end; ++part) {
       const int64_t first = part * kGuessesOfPart;
@@ -128,17 +123,12 @@ class SumParts {
       }
     }
   }
-
- private:
-  const NllLossArgs& args_;
 };
 
 template <class C>
-class JoinParts {
+class JoinParts : public AllParts<NllLossArgs> {
  public:
-  static const char* refusal(const NllLossArgs& args) { return SumParts<C>::refusal(args); }
-  explicit JoinParts(const NllLossArgs& args) : args_(args) {}
-  int64_t count() const { return args_.parts() > 1 ? 1 : 0; }
+  using AllParts::AllParts;
   void operator()(int64_t /*begin*/, int64_t /*end*/) const {
     Sums total{0, 0};
     for (int64_t part = 0; part < args_.parts(); ++part) {
@@ -147,9 +137,6 @@ class JoinParts {
     }
     putTotal<C>(args_, total);
   }
-
- private:
-  const NllLossArgs& args_;
 };
 
 /// Zeros for all classes, in the order in which they lie in memory, rows without gaps between them as one.
@@ -189,10 +176,9 @@ class ClearGradients {
 };
 
 template <class C>
-class PutGradients {
+class PutGradients : public LoopOver<NllLossArgs> {
  public:
-  static const char* refusal(const NllLossArgs& /*args*/) { return nullptr; }
-  explicit PutGradients(const NllLossArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
   int64_t count() const { return args_.guesses(); }
   void operator()(int64_t begin, int64_t end, orKernelContext& context) const {
     const bool isOne = args_.reduction != LossReduction::None;
@@ -210,9 +196,6 @@ class PutGradients {
       }
     }
   }
-
- private:
-  const NllLossArgs& args_;
 };
 
 template <Name name, class C>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/launch/operand.h"
+#include "kernels/loop/element.h"
 
 namespace openreg::kernels {
 
@@ -39,7 +40,7 @@ struct NllLossArgs {
   int64_t guesses() const { return images * pixels; }
 
   /// Parts of the guesses; at least one.
-  int64_t parts() const { return guesses() <= kGuessesOfPart ? 1 : (guesses() + kGuessesOfPart - 1) / kGuessesOfPart; }
+  int64_t parts() const { return partsOf(guesses(), kGuessesOfPart); }
 };
 
 } // namespace openreg::kernels

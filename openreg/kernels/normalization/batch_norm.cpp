@@ -19,24 +19,19 @@ C valueOr(const void* array, int64_t i, C otherwise) {
 
 /// A channel at a time. @tparam Args Those of the kernel.
 template <class Args>
-class ByChannel {
+class ByChannel : public LoopOver<Args> {
  public:
-  static const char* refusal(const Args& /*args*/) { return nullptr; }
-  explicit ByChannel(const Args& args) : args_(args) {}
-  int64_t count() const { return args_.channels; }
-  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.batch * args_.positions) + 1; }
-
- protected:
-  const Args& args_;
+  using LoopOver<Args>::LoopOver;
+  int64_t count() const { return this->args_.channels; }
+  int64_t grain() const { return grainOfRows(this->args_.batch * this->args_.positions); }
 };
 
 template <class C>
-class BatchNorm : ByChannel<BatchNormArgs> {
-  using Base = ByChannel<BatchNormArgs>;
+class BatchNorm : public ByChannel<BatchNormArgs> {
   using A = Accumulator<C>;
 
  public:
-  using Base::Base, Base::refusal, Base::count, Base::grain;
+  using ByChannel::ByChannel;
   void operator()(int64_t begin, int64_t end) const {
     ChannelRows<C> input(args_, args_.input);
     ChannelRows<C> output(args_, args_.output);
@@ -89,12 +84,11 @@ class BatchNorm : ByChannel<BatchNormArgs> {
 };
 
 template <class C>
-class BatchNormBackward : ByChannel<BatchNormBackwardArgs> {
-  using Base = ByChannel<BatchNormBackwardArgs>;
+class BatchNormBackward : public ByChannel<BatchNormBackwardArgs> {
   using A = Accumulator<C>;
 
  public:
-  using Base::Base, Base::refusal, Base::count, Base::grain;
+  using ByChannel::ByChannel;
   void operator()(int64_t begin, int64_t end) const {
     ChannelRows<C> grad(args_, args_.gradOutput);
     ChannelRows<C> input(args_, args_.input);

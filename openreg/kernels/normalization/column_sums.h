@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kernels/loop/element.h"
+#include "kernels/loop/loops.h"
 #include "kernels/normalization/normalization.h"
 
 namespace openreg::kernels {
@@ -41,6 +43,60 @@ class ColumnSums {
   int64_t columns_;
   int64_t blocks_; ///< Of columns.
   int64_t parts_;  ///< Of rows; each has sums of its own.
+};
+
+/// What the phases of a norm's derivative have in common.
+/// @tparam sumsOfColumn How many each column has: in a part, all first ones, then all second ones.
+template <class Args, int sumsOfColumn>
+class NormGradient : public LoopOver<Args> {
+ public:
+  static const char* refusal(const Args& args) {
+    return args.wantsSums() && args.sums == nullptr ? "sums is null; expected room for the sums of all columns"
+                                                    : nullptr;
+  }
+  explicit NormGradient(const Args& args) : LoopOver<Args>(args), columnSums_(args.rows, args.columns) {}
+
+ protected:
+  /// The first column's first sum, of one part of the rows.
+  double* sums(int64_t part) const { return this->args_.sums + part * sumsOfColumn * this->args_.columns; }
+
+  /// A column's sum of all parts, in their order.
+  double total(int64_t column, int number = 0) const {
+    double total = 0;
+    for (int64_t part = 0; part < columnSums_.parts(); ++part) {
+      total += sums(part)[number * this->args_.columns + column];
+    }
+    return total;
+  }
+
+  ColumnSums columnSums_;
+};
+
+/// The phase that derives the input, a row at a time. @tparam Gradient A NormGradient.
+template <class Gradient>
+class RowsOf : public Gradient {
+ public:
+  using Gradient::Gradient;
+  int64_t count() const { return this->args_.wantsInput() ? this->args_.rows : 0; }
+  int64_t grain() const { return grainOfRows(this->args_.columns); }
+};
+
+/// The phase that sums, a piece at a time.
+template <class Gradient>
+class PiecesOf : public Gradient {
+ public:
+  using Gradient::Gradient;
+  int64_t count() const { return this->args_.wantsSums() ? this->columnSums_.pieces() : 0; }
+  int64_t grain() const { return 1; }
+};
+
+/// The phase that joins the sums of all parts, a column at a time.
+template <class Gradient>
+class ColumnsOf : public Gradient {
+ public:
+  using Gradient::Gradient;
+  int64_t count() const { return this->args_.wantsSums() ? this->args_.columns : 0; }
+  int64_t grain() const { return kGrain / this->columnSums_.parts(); }
 };
 
 } // namespace openreg::kernels

@@ -17,24 +17,19 @@ Accumulator<C> factor(const void* weight, int64_t channel) {
 
 /// A group of an image at a time. @tparam Args Those of the kernel.
 template <class Args>
-class ByGroup {
+class ByGroup : public LoopOver<Args> {
  public:
-  static const char* refusal(const Args& /*args*/) { return nullptr; }
-  explicit ByGroup(const Args& args) : args_(args) {}
-  int64_t count() const { return args_.batch * args_.groups; }
-  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.channels * args_.positions) + 1; }
-
- protected:
-  const Args& args_;
+  using LoopOver<Args>::LoopOver;
+  int64_t count() const { return this->args_.batch * this->args_.groups; }
+  int64_t grain() const { return grainOfRows(this->args_.channels * this->args_.positions); }
 };
 
 template <class C>
-class GroupNorm : ByGroup<GroupNormArgs> {
-  using Base = ByGroup<GroupNormArgs>;
+class GroupNorm : public ByGroup<GroupNormArgs> {
   using A = Accumulator<C>;
 
  public:
-  using Base::Base, Base::refusal, Base::count, Base::grain;
+  using ByGroup::ByGroup;
   void operator()(int64_t begin, int64_t end) const {
     const int64_t count = args_.channels * args_.positions;
     for (int64_t group = begin; group < end; ++group) {
@@ -58,12 +53,11 @@ class GroupNorm : ByGroup<GroupNormArgs> {
 /// What each group of an image contributes, and the gradient of its input. Of each channel of each image: the sum of
 /// the gradients, and of their products with the normalised input.
 template <class C>
-class GroupNormInputGradient : ByGroup<GroupNormBackwardArgs> {
-  using Base = ByGroup<GroupNormBackwardArgs>;
+class GroupNormInputGradient : public ByGroup<GroupNormBackwardArgs> {
   using A = Accumulator<C>;
 
  public:
-  using Base::Base, Base::refusal, Base::count, Base::grain;
+  using ByGroup::ByGroup;
   void operator()(int64_t begin, int64_t end) const {
     for (int64_t group = begin; group < end; ++group) {
       double* sums = args_.sums + group * args_.channels;
@@ -107,12 +101,11 @@ class GroupNormInputGradient : ByGroup<GroupNormBackwardArgs> {
 
 /// Of each channel, the sums over the batch.
 template <class C>
-class GroupNormJoinedSums {
+class GroupNormJoinedSums : public LoopOver<GroupNormBackwardArgs> {
  public:
-  static const char* refusal(const GroupNormBackwardArgs& /*args*/) { return nullptr; }
-  explicit GroupNormJoinedSums(const GroupNormBackwardArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
   int64_t count() const { return args_.groups * args_.channels; }
-  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.batch) + 1; }
+  int64_t grain() const { return grainOfRows(args_.batch); }
   void operator()(int64_t begin, int64_t end) const {
     const int64_t channels = args_.groups * args_.channels;
     for (int64_t channel = begin; channel < end; ++channel) {
@@ -130,9 +123,6 @@ class GroupNormJoinedSums {
       }
     }
   }
-
- private:
-  const GroupNormBackwardArgs& args_;
 };
 
 template <Name name, class C>

@@ -2,10 +2,8 @@
 // columns at a time.
 #include <cmath>
 
-#include "kernels/loop/element.h"
 #include "kernels/loop/loops.h"
 #include "kernels/normalization/column_sums.h"
-#include "kernels/normalization/normalization.h"
 #include "kernels/normalization/row_sums.h"
 #include "kernels/normalization/weighted_rows.h"
 
@@ -14,14 +12,13 @@ namespace openreg::kernels {
 namespace {
 
 template <class C>
-class LayerNorm {
+class LayerNorm : public LoopOver<LayerNormArgs> {
   using A = Accumulator<C>;
 
  public:
-  static const char* refusal(const LayerNormArgs& /*args*/) { return nullptr; }
-  explicit LayerNorm(const LayerNormArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
   int64_t count() const { return args_.rows; }
-  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.columns) + 1; }
+  int64_t grain() const { return grainOfRows(args_.columns); }
   void operator()(int64_t begin, int64_t end) const {
     const int64_t columns = args_.columns;
     const C* weight = static_cast<const C*>(args_.weight);
@@ -35,20 +32,13 @@ class LayerNorm {
       normalizeRow(static_cast<C*>(args_.output) + row * columns, input, C(mean), C(rstd), weight, bias, columns);
     }
   }
-
- private:
-  const LayerNormArgs& args_;
 };
 
-/// What the phases of the backward kernel have in common.
+/// A column has two sums: of weight's gradient and of bias's.
 template <class C>
-class LayerNormGradient {
+class LayerNormGradient : public NormGradient<LayerNormBackwardArgs, 2> {
  public:
-  static const char* refusal(const LayerNormBackwardArgs& args) {
-    const bool sums = args.gradWeight != nullptr || args.gradBias != nullptr;
-    return sums && args.sums == nullptr ? "sums is null; expected room for the sums of all columns" : nullptr;
-  }
-  explicit LayerNormGradient(const LayerNormBackwardArgs& args) : args_(args), sums_(args.rows, args.columns) {}
+  using NormGradient::NormGradient;
 
  protected:
   using A = Accumulator<C>;
@@ -56,25 +46,15 @@ class LayerNormGradient {
   C* row(void* array, int64_t row) const { return static_cast<C*>(array) + row * args_.columns; }
   A mean(int64_t row) const { return A(static_cast<const C*>(args_.mean)[row]); }
   A rstd(int64_t row) const { return A(static_cast<const C*>(args_.rstd)[row]); }
-  bool wantsSums() const { return args_.gradWeight != nullptr || args_.gradBias != nullptr; }
-
-  /// Sums of weight's gradient, and behind them of bias's, for one part of the rows.
-  double* sums(int64_t part) const { return args_.sums + 2 * part * args_.columns; }
-
-  const LayerNormBackwardArgs& args_;
-  ColumnSums sums_;
 };
 
 template <class C>
-class LayerNormInputGradient : LayerNormGradient<C> {
-  using Base = LayerNormGradient<C>;
-  using A = Base::A;
-  using Base::args_;
+class LayerNormInputGradient : public RowsOf<LayerNormGradient<C>> {
+  using Base = RowsOf<LayerNormGradient<C>>;
+  using Base::args_, typename Base::A;
 
  public:
-  using Base::Base, Base::refusal;
-  int64_t count() const { return args_.gradInput != nullptr ? args_.rows : 0; }
-  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.columns) + 1; }
+  using Base::Base;
   void operator()(int64_t begin, int64_t end) const {
     const int64_t columns = args_.columns;
     WeightedRow<C> weighted;
@@ -92,17 +72,15 @@ class LayerNormInputGradient : LayerNormGradient<C> {
 };
 
 template <class C>
-class LayerNormColumnSums : LayerNormGradient<C> {
-  using Base = LayerNormGradient<C>;
-  using Base::args_, Base::sums_;
+class LayerNormColumnSums : public PiecesOf<LayerNormGradient<C>> {
+  using Base = PiecesOf<LayerNormGradient<C>>;
+  using Base::args_;
 
  public:
-  using Base::Base, Base::refusal;
-  int64_t count() const { return this->wantsSums() ? sums_.pieces() : 0; }
-  int64_t grain() const { return 1; }
+  using Base::Base;
   void operator()(int64_t begin, int64_t end) const {
     for (int64_t number = begin; number < end; ++number) {
-      const ColumnSums::Piece piece = sums_.piece(number);
+      const ColumnSums::Piece piece = this->columnSums_.piece(number);
       double* weights = this->sums(piece.part) + piece.column;
       double* biases = weights + args_.columns;
       clearSums(weights, piece.columns);
@@ -117,27 +95,19 @@ class LayerNormColumnSums : LayerNormGradient<C> {
 };
 
 template <class C>
-class LayerNormJoinedSums : LayerNormGradient<C> {
-  using Base = LayerNormGradient<C>;
-  using Base::args_, Base::sums_;
+class LayerNormJoinedSums : public ColumnsOf<LayerNormGradient<C>> {
+  using Base = ColumnsOf<LayerNormGradient<C>>;
+  using Base::args_;
 
  public:
-  using Base::Base, Base::refusal;
-  int64_t count() const { return this->wantsSums() ? args_.columns : 0; }
-  int64_t grain() const { return kGrain / sums_.parts(); }
+  using Base::Base;
   void operator()(int64_t begin, int64_t end) const {
     for (int64_t i = begin; i < end; ++i) {
-      double weight = 0;
-      double bias = 0;
-      for (int64_t part = 0; part < sums_.parts(); ++part) {
-        weight += this->sums(part)[i];
-        bias += this->sums(part)[args_.columns + i];
-      }
       if (args_.gradWeight != nullptr) {
-        static_cast<C*>(args_.gradWeight)[i] = C(weight);
+        static_cast<C*>(args_.gradWeight)[i] = C(this->total(i, 0));
       }
       if (args_.gradBias != nullptr) {
-        static_cast<C*>(args_.gradBias)[i] = C(bias);
+        static_cast<C*>(args_.gradBias)[i] = C(this->total(i, 1));
       }
     }
   }

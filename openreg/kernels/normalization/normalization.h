@@ -69,6 +69,9 @@ struct LayerNormBackwardArgs {
   double* sums;     ///< Room for kSummedParts × 2 × columns, if a gradient of weight or bias is wanted.
   int64_t rows;
   int64_t columns;
+
+  bool wantsInput() const { return gradInput != nullptr; }
+  bool wantsSums() const { return gradWeight != nullptr || gradBias != nullptr; }
 };
 
 /// "group_norm": the channels of each image form groups; each group of numbers gets mean 0 and deviation 1.

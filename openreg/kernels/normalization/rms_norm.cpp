@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/loop/element.h"
+#include "kernels/loop/block.h"
 #include "kernels/loop/loops.h"
 #include "kernels/loop/row.h"
 #include "kernels/normalization/column_sums.h"
@@ -15,14 +15,13 @@ namespace {
 
 // LITERALINCLUDE START: RMS NORM KERNEL
 template <class C>
-class RmsNorm {
+class RmsNorm : public LoopOver<RmsNormArgs> {
   using A = Accumulator<C>;
 
  public:
-  static const char* refusal(const RmsNormArgs& /*args*/) { return nullptr; }
-  explicit RmsNorm(const RmsNormArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
   int64_t count() const { return args_.rows; }
-  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.columns) + 1; }
+  int64_t grain() const { return grainOfRows(args_.columns); }
   void operator()(int64_t begin, int64_t end) const {
     const int64_t columns = args_.columns;
     RowRoom<C> inputs, residuals, outputs, weights;
@@ -46,45 +45,29 @@ class RmsNorm {
       outputs.wrote(output);
     }
   }
-
- private:
-  const RmsNormArgs& args_;
 };
 // LITERALINCLUDE END: RMS NORM KERNEL
 
-/// What the phases of the backward kernel have in common.
 template <class C>
-class RmsNormGradient {
+class RmsNormGradient : public NormGradient<RmsNormBackwardArgs, 1> {
  public:
-  static const char* refusal(const RmsNormBackwardArgs& args) {
-    return args.gradWeight.data != nullptr && args.sums == nullptr
-               ? "sums is null; expected room for the sums of all columns"
-               : nullptr;
-  }
-  explicit RmsNormGradient(const RmsNormBackwardArgs& args) : args_(args), sums_(args.rows, args.columns) {}
+  using NormGradient::NormGradient;
 
  protected:
   using A = Accumulator<C>;
 
   C rstd(int64_t row) const { return static_cast<const C*>(args_.rstd)[row]; }
-  double* sums(int64_t part) const { return args_.sums + part * args_.columns; }
-
-  const RmsNormBackwardArgs& args_;
-  ColumnSums sums_;
 };
 
 // LITERALINCLUDE START: RMS NORM GRADIENT
 /// With a = grad · weight: rstd · a − rstd³ · mean(a · x) · x
 template <class C>
-class RmsNormInputGradient : RmsNormGradient<C> {
-  using Base = RmsNormGradient<C>;
-  using A = Base::A;
-  using Base::args_;
+class RmsNormInputGradient : public RowsOf<RmsNormGradient<C>> {
+  using Base = RowsOf<RmsNormGradient<C>>;
+  using Base::args_, typename Base::A;
 
  public:
-  using Base::Base, Base::refusal;
-  int64_t count() const { return args_.gradInput.data != nullptr ? args_.rows : 0; }
-  int64_t grain() const { return kGrain / std::max(int64_t{1}, args_.columns) + 1; }
+  using Base::Base;
   void operator()(int64_t begin, int64_t end) const {
     const int64_t columns = args_.columns;
     RowRoom<C> grads, inputs, outputs, weights;
@@ -105,18 +88,16 @@ class RmsNormInputGradient : RmsNormGradient<C> {
 
 /// The weight's gradient: of one part of the rows, the sums of grad · x · rstd in some columns.
 template <class C>
-class RmsNormColumnSums : RmsNormGradient<C> {
-  using Base = RmsNormGradient<C>;
-  using Base::args_, Base::sums_;
+class RmsNormColumnSums : public PiecesOf<RmsNormGradient<C>> {
+  using Base = PiecesOf<RmsNormGradient<C>>;
+  using Base::args_;
 
  public:
-  using Base::Base, Base::refusal;
-  int64_t count() const { return args_.gradWeight.data != nullptr ? sums_.pieces() : 0; }
-  int64_t grain() const { return 1; }
+  using Base::Base;
   void operator()(int64_t begin, int64_t end) const {
     RowRoom<C> grads, inputs;
     for (int64_t number = begin; number < end; ++number) {
-      const ColumnSums::Piece piece = sums_.piece(number);
+      const ColumnSums::Piece piece = this->columnSums_.piece(number);
       double* sums = this->sums(piece.part) + piece.column;
       clearSums(sums, piece.columns);
       for (int64_t row = piece.beginRow; row < piece.endRow; ++row) {
@@ -129,23 +110,22 @@ class RmsNormColumnSums : RmsNormGradient<C> {
 };
 // LITERALINCLUDE END: RMS NORM GRADIENT
 
-/// Of all parts: a row, which is written once.
 template <class C>
-class RmsNormJoinedSums : RmsNormGradient<C> {
-  using Base = RmsNormGradient<C>;
-  using Base::args_, Base::sums_;
+class RmsNormJoinedSums : public ColumnsOf<RmsNormGradient<C>> {
+  using Base = ColumnsOf<RmsNormGradient<C>>;
 
  public:
-  using Base::Base, Base::refusal;
-  int64_t count() const { return args_.gradWeight.data != nullptr ? 1 : 0; }
-  void operator()(int64_t /*begin*/, int64_t /*end*/) const {
-    for (int64_t part = 1; part < sums_.parts(); ++part) {
-      addToRow(this->sums(0), static_cast<const double*>(this->sums(part)), args_.columns);
+  using Base::Base;
+  void operator()(int64_t begin, int64_t end) const {
+    C totals[kBlock];
+    for (int64_t first = begin; first < end; first += kBlock) {
+      const int64_t count = std::min(kBlock, end - first);
+      for (int64_t i = 0; i < count; ++i) {
+        totals[i] = C(this->total(first + i));
+      }
+      const RowOfElements weight = this->args_.gradWeight.at(0, count, first);
+      store(weight.dtype, static_cast<char*>(weight.data), weight.stride, count, totals);
     }
-    RowRoom<C> room;
-    const RowOfElements weight = args_.gradWeight.at(0, args_.columns);
-    copySums(room.write(weight), static_cast<const double*>(this->sums(0)), args_.columns);
-    room.wrote(weight);
   }
 };
 
@@ -155,7 +135,7 @@ using RmsNormBackward = Phases<
     RmsNormBackwardArgs,
     RowKernel<RmsNormBackwardArgs, RmsNormInputGradient<C>>,
     RowKernel<RmsNormBackwardArgs, RmsNormColumnSums<C>>,
-    RowKernel<RmsNormBackwardArgs, RmsNormJoinedSums<C>>>;
+    LoopKernel<RmsNormBackwardArgs, RmsNormJoinedSums<C>>>;
 
 const RowLoops<"rms_norm", RmsNormArgs, RmsNorm, float, double> kForward;
 const RmsNormBackward<"rms_norm_backward.float", float> kBackward;

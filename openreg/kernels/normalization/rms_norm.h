@@ -47,6 +47,9 @@ struct RmsNormBackwardArgs {
   double* sums; ///< Room for kSummedParts × columns, if the weight's gradient is wanted.
   int64_t rows;
   int64_t columns;
+
+  bool wantsInput() const { return gradInput.data != nullptr; }
+  bool wantsSums() const { return gradWeight.data != nullptr; }
 };
 
 } // namespace openreg::kernels

@@ -110,13 +110,4 @@ addProductsAndRow(A* sums, A* biases, const C* grad, const C* x, C mean, C rstd,
   }
 }
 
-/// out = sums
-template <class C, class A>
-OPENREG_MULTIVERSION static void copySums(C* out, const A* sums, int64_t count) {
-  OPENREG_IVDEP // Two arrays.
-  for (int64_t i = 0; i < count; ++i) {
-    out[i] = C(sums[i]);
-  }
-}
-
 } // namespace openreg::kernels

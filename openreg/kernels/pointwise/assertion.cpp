@@ -8,10 +8,9 @@ namespace openreg::kernels {
 
 namespace {
 
-class Assert {
+class Assert : public LoopOver<AssertArgs> {
  public:
-  static const char* refusal(const AssertArgs& /*args*/) { return nullptr; }
-  explicit Assert(const AssertArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
   int64_t count() const { return 1; }
   void operator()(int64_t /*begin*/, int64_t /*end*/, orKernelContext& context) const {
     bool holds = false;
@@ -20,9 +19,6 @@ class Assert {
       context.fail(&context, orErrorAssert, args_.text);
     }
   }
-
- private:
-  const AssertArgs& args_;
 };
 
 const Loop<"assert", AssertArgs, Assert> kAssert;

@@ -14,24 +14,20 @@ namespace openreg::kernels {
 namespace {
 
 /// Some rows, and all indices that there are.
-class ByRow {
+class ByRow : public LoopOver<EmbeddingBackwardArgs> {
  public:
-  static const char* refusal(const EmbeddingBackwardArgs& /*args*/) { return nullptr; }
-  explicit ByRow(const EmbeddingBackwardArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
 
   /// All threads read all indices: none gets fewer rows than are worth that.
   int64_t grain() const {
     const int64_t perRow = args_.columns * (1 + args_.count / std::max(int64_t{1}, args_.rows));
     return (kGrain + args_.count) / std::max(int64_t{1}, perRow) + 1;
   }
-
- protected:
-  const EmbeddingBackwardArgs& args_;
 };
 
-class CountLookups : ByRow {
+class CountLookups : public ByRow {
  public:
-  using ByRow::ByRow, ByRow::refusal, ByRow::grain;
+  using ByRow::ByRow;
   int64_t count() const { return args_.frequencies != nullptr ? args_.rows : 0; }
   void operator()(int64_t begin, int64_t end) const {
     for (int64_t row = begin; row < end; ++row) {
@@ -47,9 +43,9 @@ class CountLookups : ByRow {
 };
 
 template <class C>
-class AddGradients : ByRow {
+class AddGradients : public ByRow {
  public:
-  using ByRow::ByRow, ByRow::refusal, ByRow::grain;
+  using ByRow::ByRow;
   int64_t count() const { return args_.rows; }
   void operator()(int64_t begin, int64_t end) const {
     const C* grad = static_cast<const C*>(args_.grad);

@@ -22,10 +22,9 @@ OPENREG_MULTIVERSION void addAndScale(C* out, const C* x, const C* bias, C scale
 
 /// An element of the rows at a time, of those of one head together.
 template <class C>
-class SplitHeads {
+class SplitHeads : public LoopOver<SplitHeadsArgs> {
  public:
-  static const char* refusal(const SplitHeadsArgs& /*args*/) { return nullptr; }
-  explicit SplitHeads(const SplitHeadsArgs& args) : args_(args), width_(3 * args.heads * args.size) {}
+  explicit SplitHeads(const SplitHeadsArgs& args) : LoopOver(args), width_(3 * args.heads * args.size) {}
   int64_t count() const { return args_.batch * args_.length * width_; }
   void operator()(int64_t begin, int64_t end) const {
     const auto [rows, bias, out, batch, length, heads, size, scale] = args_;
@@ -52,7 +51,6 @@ class SplitHeads {
   }
 
  private:
-  const SplitHeadsArgs& args_;
   int64_t width_; ///< Of a row.
 };
 

@@ -10,10 +10,9 @@ namespace openreg::kernels {
 namespace {
 
 template <class C>
-class Search {
+class Search : public LoopOver<SearchArgs> {
  public:
-  static const char* refusal(const SearchArgs& /*args*/) { return nullptr; }
-  explicit Search(const SearchArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
   int64_t count() const { return args_.count; }
   int64_t grain() const { return kGrain / 16; }
   void operator()(int64_t begin, int64_t end, orKernelContext& context) const {
@@ -41,9 +40,6 @@ class Search {
       }
     }
   }
-
- private:
-  const SearchArgs& args_;
 };
 
 const Loops<"searchsorted", SearchArgs, Search, int64_t, float, double> kSearch;

@@ -5,8 +5,6 @@
 
 #include "kernels/launch/registry.h"
 #include "kernels/loop/block.h"
-#include "kernels/loop/element.h"
-#include "kernels/loop/functor.h"
 #include "kernels/loop/list_loop.h"
 #include "kernels/loop/loop_kernel.h"
 #include "kernels/training/fused_optimizer.h"

@@ -8,10 +8,9 @@ namespace openreg::kernels {
 
 namespace {
 
-class UpdateScale {
+class UpdateScale : public LoopOver<UpdateScaleArgs> {
  public:
-  static const char* refusal(const UpdateScaleArgs& /*args*/) { return nullptr; }
-  explicit UpdateScale(const UpdateScaleArgs& args) : args_(args) {}
+  using LoopOver::LoopOver;
   int64_t count() const { return 1; }
   void operator()(int64_t /*begin*/, int64_t /*end*/) const {
     if (*args_.found != 0.0F) {
@@ -23,9 +22,6 @@ class UpdateScale {
       *args_.steps = 0;
     }
   }
-
- private:
-  const UpdateScaleArgs& args_;
 };
 
 const Loop<"amp_update_scale.float", UpdateScaleArgs, UpdateScale> kUpdateScale;

@@ -75,10 +75,4 @@ void addProductsAndRow(A* sums, A* biases, const R& grad, const X& x, C mean, C 
   });
 }
 
-/// out = sums
-template <class R, class A>
-void copySums(const R& out, const A* sums, int64_t count) {
-  forEachOfRow(count, [&](int64_t i) { put(out, i, ElementOf<R>(sums[i])); });
-}
-
 } // namespace openreg::kernels
