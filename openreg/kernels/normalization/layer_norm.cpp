@@ -102,12 +102,10 @@ class LayerNormJoinedSums : public ColumnsOf<LayerNormGradient<C>> {
  public:
   using Base::Base;
   void operator()(int64_t begin, int64_t end) const {
-    for (int64_t i = begin; i < end; ++i) {
-      if (args_.gradWeight != nullptr) {
-        static_cast<C*>(args_.gradWeight)[i] = C(this->total(i, 0));
-      }
-      if (args_.gradBias != nullptr) {
-        static_cast<C*>(args_.gradBias)[i] = C(this->total(i, 1));
+    for (int number = 0; number < 2; ++number) { // both at once would be more rows than the cache holds side by side
+      C* to = static_cast<C*>(number == 0 ? args_.gradWeight : args_.gradBias);
+      for (int64_t i = begin; to != nullptr && i < end; ++i) {
+        to[i] = C(this->total(i, number));
       }
     }
   }
