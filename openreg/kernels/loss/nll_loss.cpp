@@ -42,6 +42,12 @@ int64_t imageOf(const NllLossArgs& args, int64_t number) {
   return args.images == 1 ? 0 : number / args.pixels;
 }
 
+/// Cold, so that it stays out of the loop over guesses: with it inside, the rest is not inlined.
+__attribute__((cold)) void failOutOfBounds(orKernelContext& context, int64_t target) {
+  const ErrorText text = ErrorText() << "Target " << target << " is out of bounds.";
+  context.fail(&context, orErrorAssert, text.get());
+}
+
 /// A guess by its number, and what is known of it.
 template <class C>
 class Guess {
@@ -51,8 +57,7 @@ class Guess {
       : args_(args), target_(get<int64_t>(args.target, number)), counts_(target_ != args.ignoreIndex) {
     if (counts_ && (target_ < 0 || target_ >= args.classes)) {
       counts_ = false;
-      const ErrorText text = ErrorText() << "Target " << target_ << " is out of bounds.";
-      context.fail(&context, orErrorAssert, text.get());
+      failOutOfBounds(context, target_);
     }
     const int64_t pixel = number - image * args.pixels;
     offset_ = image * args.input.stride + pixel * args.pixelStride + (counts_ ? target_ * args.classStride : 0);
