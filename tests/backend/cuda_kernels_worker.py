@@ -209,8 +209,215 @@ def lookups() -> None:
     gradients(lambda x: x.unfold(0, 4, 3), numbers(20, 3), tolerance=1e-5)
 
 
+def arrivals() -> None:
+    """Elements that are added, multiplied or compared where indices point: in one order, whoever comes."""
+    rows, at = numbers(12, 5), torch.randint(0, 4, (12,))
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.int64, torch.complex64):
+        given, there = rows.to(dtype), numbers(4, 5, dtype=dtype)
+        tolerance = 2e-2 if dtype == torch.float16 else 1e-6  # the CPU adds halves up in float
+        check(lambda x, y, i: x.index_add(0, i, y), there, given, at, tolerance=tolerance)
+        check(lambda x, y, i: x.index_add(1, i[:5] % 5, y[:4]), there, given, at, tolerance=tolerance)
+        check(lambda x, y, i: x.scatter_add(0, i[:, None].expand(12, 5), y), there, given, at, tolerance=tolerance)
+        check(lambda x, y, i: x.flatten().scatter_add(0, i, y[:, 0]), there, given, at, tolerance=tolerance)
+        check(lambda x, y, i: x.index_put((i, i % 5), y[:, 0], accumulate=True), there, given, at, tolerance=tolerance)
+    for reduce in ("sum", "prod", "amax", "amin", "mean"):
+        check(
+            lambda x, y, i, reduce=reduce: x.scatter_reduce(0, i[:, None].expand(12, 5), y, reduce),
+            numbers(4, 5),
+            rows,
+            at,
+            tolerance=1e-6,
+        )
+    gradients(lambda x, i: x[i], numbers(4, 5), at, tolerance=1e-5)
+    gradients(lambda x, i: x[i, :, i % 5], numbers(4, 3, 5), at, tolerance=1e-5)
+    gradients(lambda x, i: x.gather(1, i.view(4, 3)), numbers(4, 5), at, tolerance=1e-5)
+    gradients(lambda x, i: x.index_select(1, i), numbers(3, 4), at, tolerance=1e-5)
+
+
+def scans() -> None:
+    """What is known up to each element: of a few long rows, of many short ones; what is found up to each element."""
+    for shape in ((1,), (5,), (3, 700), (70, 65), (90, 3, 60)):
+        for dtype in (torch.float32, torch.float16, torch.int64):
+            a = numbers(*shape, dtype=dtype)
+            for dim in range(len(shape)):
+                check(lambda x, dim=dim: x.cumsum(dim), a, tolerance=1e-2 if dtype == torch.float16 else 1e-4)
+                for best in (torch.cummax, torch.cummin):
+                    check(lambda x, dim=dim, best=best: best(x, dim).values, a)
+                    check(lambda x, dim=dim, best=best: best(x, dim).indices, a)
+        x = torch.randn(shape)
+        check(lambda x: x.cumprod(0), 1 + x / 20, tolerance=1e-4)
+        check(lambda x: x.logcumsumexp(-1), x, tolerance=1e-5)
+        check(torch.nonzero, x > 0.5)
+        check(lambda x: x[x > 0], x)
+        check(lambda x: x[x.abs() < 0], x)
+        check(lambda x: x.t()[x.t() > 1] if x.dim() == 2 else x[x > 1], x)
+    check(lambda x: x.cumsum(0), numbers(40, 5000), tolerance=1e-4)
+    check(lambda x: x.logcumsumexp(0), torch.randn(300, dtype=torch.complex64), tolerance=1e-4)
+    broken = torch.randn(600)
+    broken[300] = torch.nan
+    check(lambda x: torch.cummax(x, 0).values, broken)
+    check(lambda x: torch.cummax(x, 0).indices, broken)
+    many = torch.rand(2, 17_000)  # in several chunks
+    check(torch.nonzero, many > 0.7)
+    check(lambda x: x[x > 0.7], many)
+    check(torch.nonzero, torch.ones(()))
+    check(torch.nonzero, torch.ones(0, 3))
+
+
+def cells() -> None:
+    """Recurrent networks: one launch for all that a step does to single numbers."""
+    for kind in (torch.nn.LSTM, torch.nn.GRU):
+        for bias in (True, False):
+            torch.manual_seed(2)
+            model = kind(5, 7, num_layers=2, bias=bias)
+            x = torch.randn(3, 4, 5)
+            found = []
+            for device in (DEVICE, "cpu"):
+                here = model.to(device)
+                here.zero_grad()
+                given = x.to(device).detach().requires_grad_()
+                result = here(given)[0]
+                result.sum().backward()
+                found.append([result, given.grad, *(it.grad.clone() for it in here.parameters())])
+            for ours, expected in zip(*found, strict=True):
+                same(ours, expected, 1e-5)
+
+
+def sorts() -> None:
+    """Rows of few elements, of one run, of runs that don't come out even; equal ones keep their order."""
+    for shape in ((), (1,), (32,), (3, 33), (2, 700), (5, 70, 3), (0, 4)):
+        for dtype in (torch.float32, torch.float16, torch.int64, torch.uint8, torch.float64):
+            a = numbers(*shape, dtype=dtype).abs() if dtype == torch.uint8 else numbers(*shape, dtype=dtype)
+            for dim in range(max(len(shape), 1)):
+                for descending in (True, False):
+                    ours, expected = (
+                        torch.sort(it, dim=dim, descending=descending, stable=True) for it in (a.to(DEVICE), a)
+                    )
+                    same(ours.values, expected.values)
+                    same(ours.indices, expected.indices)
+                if a.numel() > 0:
+                    size = a.shape[dim] if shape else 1
+                    for largest in (True, False):
+                        check(lambda x, d=dim, k=(size + 1) // 2, u=largest: x.topk(k, d, largest=u).values, a)
+    broken = torch.randn(300)
+    broken[100] = torch.nan
+    broken[200] = -torch.inf
+    check(lambda x: x.sort().values, broken)
+    check(lambda x: x.argsort(descending=True), broken)
+    check(lambda x: x.gather(0, x.topk(20).indices), torch.randn(300))
+
+
+def images() -> None:
+    """Windows over images, of one to three dimensions: what they make of images, and the gradients."""
+    f = torch.nn.functional
+    for dtype, tolerance in ((torch.float32, 1e-4), (torch.float64, 1e-11)):
+        x = numbers(2, 3, 9, 11, dtype=dtype)
+        for options in (
+            {"kernel_size": 2},
+            {"kernel_size": (3, 2), "stride": (1, 2), "padding": 1},
+            {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True},
+        ):
+            gradients(lambda x, options=options: f.max_pool2d(x, **options), x, tolerance=tolerance)
+            for counts in (True, False):
+                gradients(
+                    lambda x, options=options, counts=counts: f.avg_pool2d(x, **options, count_include_pad=counts),
+                    x,
+                    tolerance=tolerance,
+                )
+            same(
+                f.max_pool2d(x.to(DEVICE), **options, return_indices=True)[1],
+                f.max_pool2d(x, **options, return_indices=True)[1],
+            )
+        gradients(lambda x: f.max_pool2d(x, 2, dilation=(2, 3)), x, tolerance=tolerance)
+        gradients(lambda x: f.avg_pool2d(x, 3, divisor_override=5), x, tolerance=tolerance)
+        gradients(lambda x: f.max_pool3d(x, (1, 2, 3), padding=(0, 1, 1)), x, tolerance=tolerance)
+        gradients(lambda x: f.avg_pool3d(x, 2), x, tolerance=tolerance)
+        for size in ((1, 1), (4, 5), (12, 3)):
+            gradients(lambda x, size=size: f.adaptive_avg_pool2d(x, size), x, tolerance=tolerance)
+            gradients(lambda x, size=size: f.adaptive_max_pool2d(x, size), x, tolerance=tolerance)
+        for options in ({}, {"stride": 2, "padding": 1}, {"dilation": (2, 3), "padding": (2, 0), "stride": (3, 1)}):
+            gradients(lambda x, options=options: f.unfold(x, (2, 3), **options), x, tolerance=tolerance)
+            columns = f.unfold(x, (2, 3), **options)
+            gradients(lambda x, options=options: f.fold(x, (9, 11), (2, 3), **options), columns, tolerance=tolerance)
+            weight, bias = numbers(4, 3, 2, 3, dtype=dtype), numbers(4, dtype=dtype)
+            gradients(
+                lambda x, w, b, options=options: f.conv2d(x, w, b, **options),
+                x,
+                weight,
+                bias,
+                tolerance=1e3 * tolerance,
+            )
+            gradients(
+                lambda x, w, options=options: f.conv_transpose2d(x, w, **options),
+                x,
+                numbers(3, 2, 2, 3, dtype=dtype),
+                tolerance=1e3 * tolerance,
+            )
+        for count, groups in ((5, 2), (2, 6)):
+            grouped = numbers(count, 6, 8, dtype=dtype)
+            weight, bias = numbers(12, 6 // groups, 3, dtype=dtype), numbers(12, dtype=dtype)
+            gradients(
+                lambda x, w, b, groups=groups: f.conv1d(x, w, b, groups=groups),
+                grouped,
+                weight,
+                bias,
+                tolerance=1e3 * tolerance,
+            )
+        gradients(f.conv2d, x, numbers(5, 3, 1, 1, dtype=dtype), tolerance=1e3 * tolerance)
+        gradients(f.conv_transpose2d, x, numbers(3, 5, 1, 1, dtype=dtype), tolerance=1e3 * tolerance)
+        gradients(f.conv3d, x[None], numbers(2, 2, 2, 3, 3, dtype=dtype), tolerance=1e3 * tolerance)
+        for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area"):
+            for size in ((9, 11), (18, 22), (13, 5), (4, 30)):
+                gradients(lambda x, mode=mode, size=size: f.interpolate(x, size, mode=mode), x, tolerance=tolerance)
+        for mode in ("bilinear", "bicubic"):
+            for options in ({"align_corners": True}, {"antialias": True}):
+                gradients(
+                    lambda x, mode=mode, options=options: f.interpolate(x, (5, 17), mode=mode, **options),
+                    x,
+                    tolerance=tolerance,
+                )
+        gradients(lambda x: f.interpolate(x[None], scale_factor=1.7, mode="trilinear"), x, tolerance=tolerance)
+    half = numbers(1, 2, 6, 6, dtype=torch.float16)
+    gradients(lambda x: f.conv2d(x, x[:, :, :2, :2].detach()), half, tolerance=1)
+    check(lambda x: f.avg_pool2d(x, 2), numbers(1, 2, 6, 6, dtype=torch.int64))
+
+
 def trains() -> None:
-    """A small language model: its losses are the CPU's, and nothing falls back."""
+    """Small models of words and of images: their losses are the CPU's, and nothing falls back."""
+    trains_on_words()
+    trains_on_images()
+
+
+def trains_on_images() -> None:
+    """Convolutions, pooling, a batch norm."""
+    losses = []
+    for device in ("cpu", DEVICE):
+        torch.manual_seed(1)
+        pictures, labels = torch.randn(6, 1, 8, 8), torch.arange(6) % 3
+        model = torch.nn.Sequential(
+            torch.nn.Conv2d(1, 4, 3, padding=1),
+            torch.nn.BatchNorm2d(4),
+            torch.nn.ReLU(),
+            torch.nn.MaxPool2d(2),
+            torch.nn.Conv2d(4, 8, 3),
+            torch.nn.AdaptiveAvgPool2d(1),
+            torch.nn.Flatten(),
+            torch.nn.Linear(8, 3),
+        ).to(device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        losses.append([])
+        for _ in range(4):
+            loss = torch.nn.functional.cross_entropy(model(pictures.to(device)), labels.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses[-1].append(loss.item())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4), losses
+    assert losses[0][-1] < losses[0][0]
+
+
+def trains_on_words() -> None:
+    """A language model, with a fused optimizer and scaled gradients."""
     losses = []
     for device in ("cpu", DEVICE):
         torch.manual_seed(1)
@@ -321,6 +528,12 @@ def errors() -> None:
             lambda: torch.zeros(2, 3, device=DEVICE)[torch.tensor([0, -4], device=DEVICE)],
             "index -4 is out of bounds for dimension 0 with size 2",
         ),
+        (
+            lambda: torch.zeros(3, device=DEVICE).index_add_(
+                0, torch.tensor([1, 5], device=DEVICE), torch.ones(2, device=DEVICE)
+            ),
+            "index 5 is out of bounds for dimension 0 with size 3",
+        ),
         (lambda: torch._assert_async(torch.zeros((), device=DEVICE), "it is zero"), "it is zero"),
     ):
         call()
@@ -348,6 +561,11 @@ if __name__ == "__main__":
             "rows": rows,
             "normalizations": normalizations,
             "lookups": lookups,
+            "arrivals": arrivals,
+            "scans": scans,
+            "cells": cells,
+            "sorts": sorts,
+            "images": images,
             "products": products,
             "trains": trains,
             "errors": errors,

@@ -34,7 +34,22 @@ def work(env: dict[str, str], *arguments: str | Path) -> None:
 
 @pytest.mark.parametrize(
     "group",
-    ["elementwise", "reductions", "loops", "rows", "normalizations", "lookups", "products", "trains", "errors"],
+    [
+        "elementwise",
+        "reductions",
+        "loops",
+        "rows",
+        "normalizations",
+        "lookups",
+        "arrivals",
+        "scans",
+        "sorts",
+        "cells",
+        "images",
+        "products",
+        "trains",
+        "errors",
+    ],
 )
 def test_kernels_of_a_gpu_give_what_the_cpu_gives(group: str, gpu: dict[str, str]) -> None:
     """Bit for bit, but where a function is computed in another way."""

@@ -123,6 +123,93 @@ def test_a_driver_is_asked_once_for_a_kernel_that_it_lacks(program: ProgramFunct
     )
 
 
+# ---------------------------------------------------------------- what is made of the kernels that are there
+
+
+def test_without_a_convolution_images_are_unfolded_and_multiplied(program: ProgramFunction) -> None:
+    program(
+        """
+        def both(*shapes, call=torch.nn.functional.conv2d, limit=1e-10, dtype=torch.float64, **options):
+            torch.manual_seed(0)
+            tensors = [torch.randn(shape, dtype=dtype) for shape in shapes]
+            found = []
+            for device in ("openreg:1", "cpu"):
+                given = [tensor.to(device).requires_grad_() for tensor in tensors]
+                result = call(*given, **options)
+                torch.manual_seed(1)
+                found.append([result, *torch.autograd.grad(result, given, torch.randn(result.shape).to(result))])
+            for ours, expected in zip(*found):
+                assert ours.device == torch.device("openreg:1")
+                torch.testing.assert_close(ours.cpu(), expected, rtol=limit, atol=limit)
+
+        both((3, 4, 9, 9), (6, 4, 3, 3), (6,), padding=1, stride=2)
+        both((3, 4, 9, 9), (6, 2, 3, 2), (6,), groups=2, dilation=2)
+        both((3, 4, 9, 9), (5, 4, 1, 1), (5,))
+        both((3, 4, 9, 9), (4, 3, 3, 3), (6,), call=torch.nn.functional.conv_transpose2d, groups=2, stride=2)
+        both((3, 4, 9, 9), (4, 5, 1, 1), (5,), call=torch.nn.functional.conv_transpose2d)
+        more_than_is_unfolded_at_a_time = (2, 64, 240, 240)
+        both(more_than_is_unfolded_at_a_time, (1, 64, 3, 3), padding=1, limit=2e-2, dtype=torch.float32)
+        assert torch.openreg.fallbacks() == {}
+
+        x = torch.ones(1, 1, 3, 3, dtype=torch.int64).to("openreg")
+        torch.nn.functional.conv2d(x, x)  # of a type that has no products here
+        assert torch.openreg.fallbacks() == {"aten::convolution_overrideable": 1}
+        """,
+        OPENREG_SIM="only=gemm.float+gemm.double+unfold+fold+add+sum+copy",
+    )
+
+
+def test_without_a_sort_runs_are_sorted_and_merged(program: ProgramFunction) -> None:
+    program(
+        """
+        torch.manual_seed(0)
+        for dtype in (torch.float32, torch.float16, torch.int64, torch.uint8):
+            x = (torch.randn(5, 1000, 3) * 10).abs().to(dtype)
+            for descending in (True, False):
+                ours, expected = (torch.sort(it, dim=1, stable=True, descending=descending)
+                                  for it in (x.to("openreg:1"), x))
+                assert torch.equal(ours.values.cpu(), expected.values)
+                assert torch.equal(ours.indices.cpu(), expected.indices)
+                ours, expected = (torch.topk(it, 7, dim=1, largest=descending) for it in (x.to("openreg:1"), x))
+                assert torch.equal(ours.values.cpu(), expected.values)
+        assert torch.openreg.fallbacks() == {}
+        assert torch.arange(5.0).to("openreg").median().item() == 2
+        assert list(torch.openreg.fallbacks()) == ["aten::median"]
+        """,
+        OPENREG_SIM="only=sort_runs+merge_runs+copy",
+    )
+
+
+def test_where_threads_keep_to_no_places_sorting_brings_together_what_arrives_at_one(program: ProgramFunction) -> None:
+    program(
+        """
+        import pytest
+        torch.manual_seed(0)
+        rows, at = torch.randn(3000, 7), torch.randint(0, 20, (3000,))
+        whole, single, largest = (torch.ones(20, 7) for _ in range(3))
+        for row, i in zip(rows, at.tolist()):
+            whole[i] += row
+            single[i, i % 7] += row[0]
+            largest[i] = torch.maximum(largest[i], row)
+        x, i, there = (it.to("openreg:1") for it in (rows, at, torch.ones(20, 7)))
+        places = i[:, None].expand(3000, 7)
+        for ours, expected in (
+            (there.index_add(0, i, x), whole),
+            (there.scatter_add(0, places, x), whole),
+            (there.index_put((i, i % 7), x[:, 0], accumulate=True), single),
+            (there.scatter_reduce(0, places, x, "amax"), largest),
+        ):
+            assert torch.equal(ours.cpu(), expected)  # the sums, too: each is added up in this order
+        assert torch.openreg.fallbacks() == {}
+
+        torch.zeros(3).to("openreg").index_add_(0, torch.tensor([1, 5]).to("openreg"), torch.ones(2).to("openreg"))
+        with pytest.raises(torch.AcceleratorError, match="index 5 is out of bounds for dimension 0 with size 3"):
+            torch.openreg.synchronize()
+        """,
+        OPENREG_SIM="only=index_places+reduce_places+sort_runs+merge_runs+copy+cast+remainder",
+    )
+
+
 # -------------------------------------------------------------------------------------------- nothing is done by halves
 
 

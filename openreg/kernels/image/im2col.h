@@ -5,12 +5,15 @@
 
 namespace openreg::kernels {
 
-/// An image's planes as matrices with a column for each position of a window, or back. Arrays are contiguous and of the
-/// kernel's compute type.
+/// Images as matrices with a column for each position of a window, or back. An image has a number of planes, each of
+/// which makes rows of its matrix: one for each element of the window. Elements are of the kernel's compute type.
 struct UnfoldArgs {
-  void* image;  ///< planes × window.image; written by "fold".
-  void* matrix; ///< planes × window.size × window.result; written by "unfold".
-  int64_t planes;
+  void* image;  ///< images × planes × window.image, contiguous; written by "fold".
+  void* matrix; ///< images × (planes · window.size) × window.result; written by "unfold".
+  int64_t images;
+  int64_t planes;      ///< Of one image.
+  int64_t imageStride; ///< From one image's matrix to the next one's, in elements;
+  int64_t rowStride;   ///< from one row to the next. Elements of a row lie side by side.
   Window window;
 };
 

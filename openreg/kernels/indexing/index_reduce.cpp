@@ -1,62 +1,14 @@
 // The kernel "index_reduce": elements are added to where index tensors point, or multiplied, or compared.
-#include <cmath>
 #include <cstring>
 
+#include "kernels/indexing/arrival.h"
 #include "kernels/indexing/index_loops.h"
 #include "kernels/launch/registry.h"
-#include "kernels/loop/convert.h"
 #include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
 namespace {
-
-template <class C>
-bool isNan(C value) {
-  if constexpr (std::is_floating_point_v<C>) {
-    return std::isnan(value);
-  } else {
-    return false;
-  }
-}
-
-template <Arrival arrival, class C>
-C arrive(C there, C comes) {
-  if constexpr (arrival == Arrival::Add) {
-    return there + comes;
-  } else if constexpr (arrival == Arrival::Multiply) {
-    return there * comes;
-  } else if constexpr (arrival == Arrival::Maximum) {
-    return isNan(comes) || there < comes ? comes : there; // A NaN stays: nothing is larger.
-  } else {
-    return isNan(comes) || comes < there ? comes : there;
-  }
-}
-
-template <class T>
-struct ComputeIn {
-  using Type = int64_t;
-};
-template <class T>
-  requires std::is_floating_point_v<T> || kIsComplex<T> || std::is_same_v<T, bool> || std::is_same_v<T, uint64_t>
-struct ComputeIn<T> {
-  using Type = T;
-};
-template <class T>
-  requires std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>
-struct ComputeIn<T> {
-  using Type = float;
-};
-template <>
-struct ComputeIn<ComplexHalf> {
-  using Type = Complex<float>;
-};
-
-template <class T, Arrival arrival>
-T combined(T there, T comes) {
-  using C = ComputeIn<T>::Type;
-  return convert<T>(arrive<arrival>(convert<C>(there), convert<C>(comes)));
-}
 
 /// Of arrays, as slices of a tensor are.
 template <class T, Arrival arrival>
@@ -93,7 +45,7 @@ void indexReduce(const void* bytes, orKernelContext* context) {
       default:
         break;
     }
-    if constexpr (kIsComplex<T> || std::is_same_v<T, ComplexHalf>) {
+    if constexpr (!kHasOrder<T>) {
       context->fail(context, orErrorInvalidValue, "complex numbers have no order");
     } else if (args.arrival == Arrival::Maximum) {
       forEachWritten(args, *context, &reduce<T, Arrival::Maximum>);

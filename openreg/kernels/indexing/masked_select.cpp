@@ -2,50 +2,46 @@
 #include <algorithm>
 
 #include "kernels/indexing/nonzero_chunks.h"
-#include "kernels/launch/registry.h"
 #include "kernels/loop/element.h"
+#include "kernels/loop/loops.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-/// The chosen elements of a chunk, behind those of the chunks before it.
-template <class T>
-void selectChunk(const MaskedSelectArgs& args, int64_t chunk) {
-  const auto* from = static_cast<const T*>(args.source);
-  T* to = static_cast<T*>(args.values) + args.mask.counts[chunk];
-  forEachBlock(args.mask, chunk, [&](int64_t first, const bool* flags, int64_t count) {
-    const int64_t all = countSet(flags, count);
-    if (all == count) { // Flags often come in runs.
-      std::copy_n(from + first, count, to);
-    } else if (all != 0) {
-      int64_t found[kBlock + 1];
-      findSet(flags, count, first, found);
-      for (int64_t i = 0; i < all; ++i) {
-        to[i] = from[found[i]];
+class MaskedSelect : public LoopOver<MaskedSelectArgs> {
+ public:
+  static const char* refusal(const MaskedSelectArgs& args) {
+    return withElementType(args.elementSize, [](auto) {}) ? nullptr : "elementSize is not 1, 2, 4, 8 or 16";
+  }
+  using LoopOver::LoopOver;
+  int64_t count() const { return chunksOf(args_.mask); }
+  int64_t grain() const { return kChunksOfAThread; }
+  void operator()(int64_t begin, int64_t end) const {
+    const MaskedSelectArgs args = args_; // a copy, which writing cannot change
+    withElementType(args.elementSize, [&]<class T>(T) {
+      for (int64_t chunk = begin; chunk < end; ++chunk) {
+        forEachNonzero(args.mask, chunk, [&](int64_t row, const FoundElements& found) {
+          put(static_cast<T*>(args.values) + row, static_cast<const T*>(args.source), found);
+        });
       }
-    }
-    to += all;
-  });
-}
-
-struct MaskedSelect {
-  void operator()(const MaskedSelectArgs& args, orKernelContext& context) const {
-    const bool known = withElementType(args.elementSize, [&]<class T>(T) {
-      forEachChunk(args.mask, context, &args, [](void* state, int64_t begin, int64_t end) {
-        const auto args = *static_cast<const MaskedSelectArgs*>(state); // a copy, which writing cannot change
-        for (int64_t chunk = begin; chunk < end; ++chunk) {
-          selectChunk<T>(args, chunk);
-        }
-      });
     });
-    if (!known) {
-      context.fail(&context, orErrorInvalidValue, "elementSize is not 1, 2, 4, 8 or 16");
+  }
+
+ private:
+  template <class T>
+  static void put(T* to, const T* from, const FoundElements& found) {
+    if (found.isRun()) {
+      std::copy_n(from + found.first, found.count, to);
+      return;
+    }
+    for (int64_t i = 0; i < found.count; ++i) {
+      to[i] = from[found.numbers[i]];
     }
   }
 };
 
-const Register<"masked_select", MaskedSelectArgs, MaskedSelect> kMaskedSelect;
+const RowLoop<"masked_select", MaskedSelectArgs, MaskedSelect> kMaskedSelect;
 
 } // namespace
 

@@ -1,63 +1,65 @@
 // The kernels "nonzero_count" and "nonzero".
 #include <algorithm>
-#include <numeric>
-#include <utility>
 
 #include "kernels/indexing/nonzero_chunks.h"
-#include "kernels/launch/registry.h"
+#include "kernels/loop/loops.h"
+#include "kernels/loop/row.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-struct Count {
-  void operator()(const NonzeroArgs& args, orKernelContext& context) const {
-    forEachChunk(args, context, &args, [](void* state, int64_t begin, int64_t end) {
-      const auto& args = *static_cast<const NonzeroArgs*>(state);
-      for (int64_t chunk = begin; chunk < end; ++chunk) {
-        int64_t found = 0;
-        forEachBlock(args, chunk, [&](int64_t, const bool* flags, int64_t count) { found += countSet(flags, count); });
-        args.counts[chunk] = found;
-      }
-    });
-    int64_t before = 0;
-    const int64_t chunks = (elementCount(args.dims, args.sizes) + kNonzeroChunk - 1) / kNonzeroChunk;
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-      before += std::exchange(args.counts[chunk], before);
+/// Each chunk by itself.
+class CountChunk : public LoopOver<NonzeroArgs> {
+ public:
+  using LoopOver::LoopOver;
+  int64_t count() const { return chunksOf(args_); }
+  int64_t grain() const { return kChunksOfAThread; }
+  void operator()(int64_t begin, int64_t end) const {
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      const int64_t found = countNonzero(args_, chunk);
+      onceARow([&] { args_.counts[chunk] = found; });
     }
-    args.counts[chunks] = before;
   }
 };
 
-struct Nonzero {
-  void operator()(const NonzeroArgs& args, orKernelContext& context) const {
-    forEachChunk(args, context, &args, [](void* state, int64_t begin, int64_t end) {
-      const auto args = *static_cast<const NonzeroArgs*>(state); // a copy, which writing indices cannot change
-      for (int64_t chunk = begin; chunk < end; ++chunk) {
-        int64_t row = args.counts[chunk];
-        forEachBlock(args, chunk, [&](int64_t first, const bool* flags, int64_t count) {
-          int64_t found[kBlock + 1];
-          const int64_t all = countSet(flags, count);
-          if (all == count) { // Flags often come in runs.
-            std::iota(found, found + count, first);
-          } else if (all != 0) {
-            findSet(flags, count, first, found);
-          }
-          putRows(args, found, std::min(all, args.limit - row), row);
-          row += all;
-        });
-      }
-    });
+/// Then, how many there are before each.
+class CountBefore : public LoopOver<NonzeroArgs> {
+ public:
+  using LoopOver::LoopOver;
+  int64_t count() const { return 1; }
+  void operator()(int64_t /*begin*/, int64_t /*end*/) const { sumBefore(args_.counts, chunksOf(args_)); }
+};
+
+class Nonzero : public LoopOver<NonzeroArgs> {
+ public:
+  using LoopOver::LoopOver;
+  int64_t count() const { return chunksOf(args_); }
+  int64_t grain() const { return kChunksOfAThread; }
+  void operator()(int64_t begin, int64_t end) const {
+    const NonzeroArgs args = args_; // a copy, which writing indices cannot change
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      forEachNonzero(args, chunk, [&](int64_t row, FoundElements found) {
+        found.count = std::min(found.count, args.limit - row);
+        putRows(args, found, row);
+      });
+    }
   }
 
-  /// Writes rows [row, row + count) of the result.
-  static void putRows(const NonzeroArgs& args, const int64_t* elements, int64_t count, int64_t row) {
-    if (args.dims == 1 && args.rowStride == 1) {
-      std::copy_n(elements, std::max(int64_t{0}, count), args.indices + row);
+ private:
+  /// Writes the rows of the result from `row` on.
+  static void putRows(const NonzeroArgs& args, const FoundElements& found, int64_t row) {
+    const bool isArray = args.dims == 1 && args.rowStride == 1;
+    if (isArray && !found.isRun()) {
+      std::copy_n(found.numbers, std::max(int64_t{0}, found.count), args.indices + row);
       return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-      putIndices(args, elements[i], args.indices + (row + i) * args.rowStride);
+    for (int64_t i = 0; i < found.count; ++i) {
+      if (isArray) {
+        args.indices[row + i] = found.first + i;
+      } else {
+        putIndices(args, found[i], args.indices + (row + i) * args.rowStride);
+      }
     }
   }
 
@@ -72,8 +74,9 @@ struct Nonzero {
   }
 };
 
-const Register<"nonzero_count", NonzeroArgs, Count> kCount;
-const Register<"nonzero", NonzeroArgs, Nonzero> kNonzero;
+const Phases<"nonzero_count", NonzeroArgs, RowKernel<NonzeroArgs, CountChunk>, RowKernel<NonzeroArgs, CountBefore>>
+    kCount;
+const RowLoop<"nonzero", NonzeroArgs, Nonzero> kNonzero;
 
 } // namespace
 

@@ -24,6 +24,12 @@ struct NonzeroArgs {
   int64_t strides[kMaxDims]; ///< Bytes.
 };
 
+/// How many chunks there are, and how many are worth a thread.
+inline int64_t chunksOf(const NonzeroArgs& args) {
+  return (elementCount(args.dims, args.sizes) + kNonzeroChunk - 1) / kNonzeroChunk;
+}
+constexpr int64_t kChunksOfAThread = 2;
+
 /// Takes the elements that a mask chooses. "nonzero_count" has gone through the mask before.
 struct MaskedSelectArgs {
   NonzeroArgs mask;

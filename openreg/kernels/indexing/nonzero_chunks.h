@@ -1,23 +1,16 @@
-// What the kernels that look for elements other than 0 have in common: each chunk of elements is searched by itself.
+// The elements of a chunk that are not 0, on the host.
 #pragma once
 
 #include <algorithm>
 
+#include "kernels/indexing/found_elements.h"
 #include "kernels/indexing/nonzero.h"
 #include "kernels/loop/block.h"
 #include "kernels/loop/cursor.h"
 #include "kernels/loop/functor.h"
 #include "kernels/loop/multiversion.h"
-#include "openreg_kernel.h"
 
 namespace openreg::kernels {
-
-/// Runs `body` over the numbers of all chunks.
-template <class State>
-void forEachChunk(const NonzeroArgs& args, orKernelContext& context, const State* state, orLoopBody body) {
-  const int64_t chunks = (elementCount(args.dims, args.sizes) + kNonzeroChunk - 1) / kNonzeroChunk;
-  context.parallelFor(&context, chunks, 2, body, const_cast<State*>(state));
-}
 
 /// Calls `use(first, flags, count)` for the elements of a chunk, a block at a time.
 template <class Use>
@@ -51,6 +44,31 @@ inline void findSet(const bool* flags, int64_t count, int64_t first, int64_t* fo
     *found = first + i;
     found += flags[i] ? 1 : 0;
   }
+}
+
+/// How many elements of a chunk are not 0.
+inline int64_t countNonzero(const NonzeroArgs& args, int64_t chunk) {
+  int64_t found = 0;
+  forEachBlock(args, chunk, [&](int64_t, const bool* flags, int64_t count) { found += countSet(flags, count); });
+  return found;
+}
+
+/// Calls `use(row, found)` with those of a chunk's elements that are not 0, some at a time. `row` is how many there are
+/// before these, in this chunk and those before it.
+template <class Use>
+void forEachNonzero(const NonzeroArgs& args, int64_t chunk, Use use) {
+  int64_t row = args.counts[chunk];
+  forEachBlock(args, chunk, [&](int64_t first, const bool* flags, int64_t count) {
+    int64_t numbers[kBlock + 1];
+    const int64_t all = countSet(flags, count);
+    if (all == count) {
+      use(row, FoundElements{count, first});
+    } else if (all != 0) {
+      findSet(flags, count, first, numbers);
+      use(row, FoundElements{all, first, numbers});
+    }
+    row += all;
+  });
 }
 
 } // namespace openreg::kernels

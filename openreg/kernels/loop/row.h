@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "kernels/loop/elementwise_loop.h"
@@ -82,6 +83,15 @@ template <class M, class C>
 const C* mapRow(M map, int64_t count, C* room, const C* row) {
   apply(map, count, room, row);
   return room;
+}
+
+/// Puts in place of each number of a row the sum of those before it, and behind the last one the sum of all.
+inline void sumBefore(int64_t* row, int64_t count) {
+  int64_t before = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    before += std::exchange(row[i], before);
+  }
+  row[count] = before;
 }
 
 } // namespace openreg::kernels

@@ -1,11 +1,11 @@
 // The kernels "lstm_cell" and "gru_cell", and their gradients: all elementwise steps of a recurrent cell at once.
 #include "kernels/sequence/recurrent.h"
 
+#include <algorithm>
 #include <cmath>
 
-#include "kernels/image/planes.h"
 #include "kernels/launch/dtype.h"
-#include "kernels/launch/registry.h"
+#include "kernels/loop/loops.h"
 #include "kernels/math/vector_math.h"
 
 namespace openreg::kernels {
@@ -51,14 +51,40 @@ C tanhSlope(C y) {
   return C(1) - y * y;
 }
 
+/// A loop over the numbers of all samples' states.
+template <class Args, int64_t kNumbers>
+class CellLoop : public LoopOver<Args> {
+ public:
+  using LoopOver<Args>::LoopOver;
+  int64_t count() const { return this->args_.rows * this->args_.size; }
+  int64_t grain() const { return grainOfRows(kNumbers); }
+
+ protected:
+  /// Calls `use(row, first, last)` for the numbers [begin, end), those of one sample at a time.
+  template <class Use>
+  void forEachRow(int64_t begin, int64_t end, Use use) const {
+    const int64_t size = this->args_.size;
+    for (int64_t at = begin; at < end;) {
+      const int64_t row = at / size;
+      const int64_t first = at - row * size;
+      const int64_t last = std::min(size, first + end - at);
+      use(row, first, last);
+      at += last - first;
+    }
+  }
+};
+
 template <class C>
-struct LstmCell {
-  void operator()(const LstmCellArgs& args, orKernelContext& context) const {
+class LstmCell : public CellLoop<LstmCellArgs, 4> {
+ public:
+  using CellLoop<LstmCellArgs, 4>::CellLoop;
+  void operator()(int64_t begin, int64_t end) const {
+    const LstmCellArgs& args = this->args_;
     const int64_t size = args.size;
-    forEachPlane(context, args.rows, 4 * size, [&](int64_t row) {
+    this->forEachRow(begin, end, [&](int64_t row, int64_t first, int64_t last) {
       const Gates<C> gates(args, row, 4);
       C* kept = rowOf<C>(args.kept, row, 4 * size);
-      for (int64_t i = 0; i < size; ++i) {
+      for (int64_t i = first; i < last; ++i) {
         const C input = kept[i] = math::sigmoid(gates.both(0, i));
         const C forget = kept[size + i] = math::sigmoid(gates.both(1, i));
         const C cell = kept[2 * size + i] = std::tanh(gates.both(2, i));
@@ -72,13 +98,16 @@ struct LstmCell {
 };
 
 template <class C>
-struct LstmCellBackward {
-  void operator()(const LstmCellBackwardArgs& args, orKernelContext& context) const {
+class LstmCellBackward : public CellLoop<LstmCellBackwardArgs, 4> {
+ public:
+  using CellLoop<LstmCellBackwardArgs, 4>::CellLoop;
+  void operator()(int64_t begin, int64_t end) const {
+    const LstmCellBackwardArgs& args = this->args_;
     const int64_t size = args.size;
-    forEachPlane(context, args.rows, 4 * size, [&](int64_t row) {
+    this->forEachRow(begin, end, [&](int64_t row, int64_t first, int64_t last) {
       const C* kept = rowOf<const C>(args.kept, row, 4 * size);
       C* grads = rowOf<C>(args.gradGates, row, 4 * size);
-      for (int64_t i = 0; i < size; ++i) {
+      for (int64_t i = first; i < last; ++i) {
         const C input = kept[i], forget = kept[size + i], cell = kept[2 * size + i], output = kept[3 * size + i];
         const C gradHidden = args.gradHidden != nullptr ? rowOf<const C>(args.gradHidden, row, size)[i] : C(0);
         const C gradCell = args.gradCell != nullptr ? rowOf<const C>(args.gradCell, row, size)[i] : C(0);
@@ -95,13 +124,16 @@ struct LstmCellBackward {
 };
 
 template <class C>
-struct GruCell {
-  void operator()(const GruCellArgs& args, orKernelContext& context) const {
+class GruCell : public CellLoop<GruCellArgs, 5> {
+ public:
+  using CellLoop<GruCellArgs, 5>::CellLoop;
+  void operator()(int64_t begin, int64_t end) const {
+    const GruCellArgs& args = this->args_;
     const int64_t size = args.size;
-    forEachPlane(context, args.rows, 5 * size, [&](int64_t row) {
+    this->forEachRow(begin, end, [&](int64_t row, int64_t first, int64_t last) {
       const Gates<C> gates(args, row, 3);
       C* kept = rowOf<C>(args.kept, row, 5 * size);
-      for (int64_t i = 0; i < size; ++i) {
+      for (int64_t i = first; i < last; ++i) {
         const C reset = kept[i] = math::sigmoid(gates.both(0, i));
         const C update = kept[size + i] = math::sigmoid(gates.both(1, i));
         const C part = kept[4 * size + i] = gates.hidden(2, i);
@@ -114,14 +146,17 @@ struct GruCell {
 };
 
 template <class C>
-struct GruCellBackward {
-  void operator()(const GruCellBackwardArgs& args, orKernelContext& context) const {
+class GruCellBackward : public CellLoop<GruCellBackwardArgs, 5> {
+ public:
+  using CellLoop<GruCellBackwardArgs, 5>::CellLoop;
+  void operator()(int64_t begin, int64_t end) const {
+    const GruCellBackwardArgs& args = this->args_;
     const int64_t size = args.size;
-    forEachPlane(context, args.rows, 5 * size, [&](int64_t row) {
+    this->forEachRow(begin, end, [&](int64_t row, int64_t first, int64_t last) {
       const C* kept = rowOf<const C>(args.kept, row, 5 * size);
       C* input = rowOf<C>(args.gradInputGates, row, 3 * size);
       C* hidden = rowOf<C>(args.gradHiddenGates, row, 3 * size);
-      for (int64_t i = 0; i < size; ++i) {
+      for (int64_t i = first; i < last; ++i) {
         const C reset = kept[i], update = kept[size + i], fresh = kept[2 * size + i];
         const C grad = rowOf<const C>(args.gradHidden, row, size)[i];
         const C gradFresh = grad * (C(1) - update) * tanhSlope(fresh);
@@ -135,10 +170,10 @@ struct GruCellBackward {
   }
 };
 
-const RegisterTypes<"lstm_cell", LstmCellArgs, LstmCell, float, double> kLstmCell;
-const RegisterTypes<"lstm_cell_backward", LstmCellBackwardArgs, LstmCellBackward, float, double> kLstmCellBackward;
-const RegisterTypes<"gru_cell", GruCellArgs, GruCell, float, double> kGruCell;
-const RegisterTypes<"gru_cell_backward", GruCellBackwardArgs, GruCellBackward, float, double> kGruCellBackward;
+const Loops<"lstm_cell", LstmCellArgs, LstmCell, float, double> kLstmCell;
+const Loops<"lstm_cell_backward", LstmCellBackwardArgs, LstmCellBackward, float, double> kLstmCellBackward;
+const Loops<"gru_cell", GruCellArgs, GruCell, float, double> kGruCell;
+const Loops<"gru_cell_backward", GruCellBackwardArgs, GruCellBackward, float, double> kGruCellBackward;
 
 } // namespace
 

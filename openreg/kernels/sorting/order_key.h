@@ -43,6 +43,21 @@ constexpr bool isFloating(DType dtype) {
   return dtype == DType::Half || dtype == DType::BFloat16 || dtype == DType::Float || dtype == DType::Double;
 }
 
+/// The key of one element.
+inline uint64_t orderKeyOf(DType dtype, const char* at) {
+  if (isFloating(dtype)) {
+    double value = 0;
+    load(dtype, at, 0, 1, &value);
+    return orderKey(value);
+  }
+  if (dtype == DType::UInt64) {
+    return *reinterpret_cast<const uint64_t*>(at);
+  }
+  int64_t value = 0;
+  load(dtype, at, 0, 1, &value);
+  return orderKey(value);
+}
+
 /// Reads `count` elements, `stride` bytes apart, as keys. Complex numbers have no order.
 inline void loadKeys(DType dtype, const char* from, int64_t stride, int64_t count, uint64_t* keys) {
   for (int64_t at = 0; at < count; at += kBlock) {

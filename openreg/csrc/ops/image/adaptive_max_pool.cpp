@@ -21,9 +21,9 @@ template <class Meta, int64_t dims>
 struct MaxPoolBackward : Meta {
   void
   impl(const at::Tensor& gradOutput, const at::Tensor& self, const at::Tensor& indices, const at::Tensor& gradInput) {
-    // The kernel looks at the indices only, so any window will do.
-    const auto args = describePool(dims, self, gradOutput, 1, 1, 0, 1);
-    launchPoolBackward(kernelFamily<"max_pool_backward">, args, gradInput, gradOutput, indices);
+    launchPoolBackward(
+        kernelFamily<"adaptive_max_pool_backward">, describeAdaptivePool(dims, self, gradOutput), gradInput, gradOutput,
+        indices);
   }
 };
 

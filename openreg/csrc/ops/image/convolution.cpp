@@ -1,4 +1,5 @@
 // Convolutions and their gradients, of one to three dimensions.
+#include "ops/image/convolution_products.h"
 #include "ops/image/window.h"
 #include "ops/launch/arrays.h"
 #include "ops/launch/count.h"
@@ -71,6 +72,12 @@ describe(const at::Tensor& image, const at::Tensor& weight, const at::Tensor& re
   return args;
 }
 
+/// Whether a device has no kernel, and those that make one: memory for unfolded images is better than a copy to the
+/// CPU.
+bool isComposed(const KernelFamily& family, const at::Tensor& tensor) {
+  return family.find(tensor.scalar_type(), tensor.device().index()) == nullptr && hasConvolutionProducts(tensor);
+}
+
 /// Writes the result, or the image, out of the other and the weight.
 void convolve(
     const at::Tensor& image,
@@ -80,10 +87,17 @@ void convolve(
     const Geometry& geometry,
     bool toImage) {
   const auto& target = toImage ? image : result;
+  const auto& family = toImage ? kernelFamily<"convolution_image"> : kernelFamily<"convolution">;
+  const auto args = describe(image, weight, result, geometry);
   const ArrayOutput output(target);
+  if (isComposed(family, target)) {
+    const auto& array = output.tensor();
+    toImage ? ConvolutionProducts(args, array, asArray(weight), asArray(result)).toImage(bias)
+            : ConvolutionProducts(args, asArray(image), asArray(weight), array).toResult(bias);
+    return output.finish();
+  }
   launchOverArrays(
-      toImage ? kernelFamily<"convolution_image"> : kernelFamily<"convolution">, target,
-      describe(image, weight, result, geometry),
+      family, target, args,
       {toImage ? writes("image", &ConvolutionArgs::image, output) : reads("image", &ConvolutionArgs::image, image),
        toImage ? reads("result", &ConvolutionArgs::result, result) : writes("result", &ConvolutionArgs::result, output),
        reads("weight", &ConvolutionArgs::weight, weight), reads("bias", &ConvolutionArgs::bias, bias)});
@@ -92,9 +106,15 @@ void convolve(
 
 /// Writes the weight's gradient.
 void correlate(const at::Tensor& image, const at::Tensor& weight, const at::Tensor& result, const Geometry& geometry) {
+  const auto& family = kernelFamily<"convolution_weight">;
+  const auto args = describe(image, weight, result, geometry);
   const ArrayOutput output(weight);
+  if (isComposed(family, weight)) {
+    ConvolutionProducts(args, asArray(image), output.tensor(), asArray(result)).toWeight();
+    return output.finish();
+  }
   launchOverArrays(
-      kernelFamily<"convolution_weight">, weight, describe(image, weight, result, geometry),
+      family, weight, args,
       {reads("image", &ConvolutionArgs::image, image), reads("result", &ConvolutionArgs::result, result),
        writes("weight", &ConvolutionArgs::weight, output)});
   output.finish();

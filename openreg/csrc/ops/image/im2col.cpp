@@ -25,6 +25,7 @@ void checkPairs(std::initializer_list<std::pair<const char*, at::IntArrayRef>> a
 
 /// Images of a size, and how a window slides over them.
 UnfoldArgs describe(
+    int64_t images,
     int64_t planes,
     at::IntArrayRef image,
     at::IntArrayRef size,
@@ -32,6 +33,7 @@ UnfoldArgs describe(
     at::IntArrayRef padding,
     at::IntArrayRef stride) {
   UnfoldArgs args{};
+  args.images = images;
   args.planes = planes;
   args.window = describeWindow(2, image, image, size, stride, padding, dilation);
   for (int i = 1; i < 3; ++i) {
@@ -40,6 +42,8 @@ UnfoldArgs describe(
         (window.image[i] + 2 * window.padding[i] - (window.dilation[i] * (window.size[i] - 1) + 1)) / window.stride[i] +
         1;
   }
+  args.rowStride = kernels::product(args.window.result);
+  args.imageStride = planes * kernels::product(args.window.size) * args.rowStride;
   return args;
 }
 
@@ -54,7 +58,7 @@ at::Tensor& im2colOut(
   at::native::im2col_shape_check(
       self, at::Tensor(), size[0], size[1], dilation[0], dilation[1], padding[0], padding[1], stride[0], stride[1]);
   const auto image = self.dim() == 3 ? self.unsqueeze(0) : self;
-  const auto args = describe(image.size(0) * image.size(1), image.sizes(), size, dilation, padding, stride);
+  const auto args = describe(image.size(0), image.size(1), image.sizes(), size, dilation, padding, stride);
   c10::SmallVector<int64_t, 3> shape = {
       image.size(0), image.size(1) * kernels::product(args.window.size), kernels::product(args.window.result)};
   resizeOutput(out, at::IntArrayRef(shape).slice(self.dim() == 3 ? 1 : 0), {}, self.options());
@@ -99,7 +103,7 @@ at::Tensor& col2imOut(
   resizeOutput(out, at::IntArrayRef(shape).slice(self.dim() == 2 ? 1 : 0), {}, self.options());
   const ArrayOutput output(out);
   launchOverArrays(
-      kernelFamily<"fold">, self, describe(matrix.size(0) * channels, imageSize, size, dilation, padding, stride),
+      kernelFamily<"fold">, self, describe(matrix.size(0), channels, imageSize, size, dilation, padding, stride),
       {writes("out", &UnfoldArgs::image, output), reads("self", &UnfoldArgs::matrix, matrix)});
   output.finish();
   return out;

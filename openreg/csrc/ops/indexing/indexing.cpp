@@ -1,6 +1,7 @@
 // Launching the kernels that find elements by index tensors.
 #include "ops/indexing/indexing.h"
 
+#include "ops/indexing/index_places.h"
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel.h"
 
@@ -97,7 +98,12 @@ void launchIndexing(
       offsetof(IndexArgs, dense), indexing == Indexing::Read ? orAccessRead | orAccessWrite : orAccessRead, args.dims,
       args.sizes, args.denseStrides, args.elementSize);
   pointers[1] = indexedPointer(args, access);
-  launch(kernel, iter.device(0).index(), args, std::span(pointers).first(args.indices + 2), args.size());
+  const auto device = iter.device(0);
+  const auto all = std::span(pointers).first(args.indices + 2);
+  if (&kernel == &openreg::kernel<"index_reduce"> && kernel.find(device.index()) == nullptr && hasIndexPlaces(device)) {
+    return reducePlaces(device, args, all);
+  }
+  launch(kernel, device.index(), args, all, args.size());
 }
 
 void launchAlong(

@@ -7,15 +7,84 @@
 #include "ops/structured/structured_output.h"
 
 #include <kernels/launch/pointers.h>
+#include <kernels/sorting/sorted_runs.h>
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Sorting.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/sort_native.h>
 #include <ATen/ops/topk_meta.h>
 #include <torch/library.h>
 
+#include <utility>
+
 namespace openreg {
+namespace {
+
+using kernels::SortedRunsArgs;
+
+/// Elements of rows, and where in its row each was at first.
+struct Places {
+  at::Tensor values;
+  at::Tensor indices;
+
+  static Places like(const at::Tensor& rows) {
+    return {at::empty_like(rows), at::empty_like(rows, rows.options().dtype(at::kLong))};
+  }
+};
+
+void launchRuns(const Kernel& kernel, SortedRunsArgs args, const Places& from, const Places& to) {
+  args.values = to.values.mutable_data_ptr();
+  args.indices = to.indices.mutable_data_ptr<int64_t>();
+  args.in = from.values.const_data_ptr();
+  args.inIndex = from.indices.defined() ? from.indices.const_data_ptr<int64_t>() : nullptr;
+  const auto bytes = to.values.nbytes(), indexBytes = to.indices.nbytes();
+  const std::array pointers = {
+      kernels::contiguousPointer(offsetof(SortedRunsArgs, values), orAccessWrite, bytes),
+      kernels::contiguousPointer(offsetof(SortedRunsArgs, indices), orAccessWrite, indexBytes),
+      kernels::contiguousPointer(offsetof(SortedRunsArgs, in), orAccessRead, bytes),
+      kernels::contiguousPointer(offsetof(SortedRunsArgs, inIndex), orAccessRead, indexBytes),
+  };
+  launch(
+      kernel, to.values.device().index(), args,
+      std::span(pointers).first(from.indices.defined() ? pointers.size() : pointers.size() - 1));
+}
+
+// LITERALINCLUDE START: SORT BY MERGING
+/// Whether a device lacks one of the kernels "sort" and "topk", but has those that make them.
+bool isMerged(const Kernel& kernel, c10::DeviceIndex device) {
+  const bool takesFirst = &kernel == &openreg::kernel<"sort"> || &kernel == &openreg::kernel<"topk">;
+  return takesFirst && kernel.find(device) == nullptr && openreg::kernel<"sort_runs">.find(device) != nullptr &&
+         openreg::kernel<"merge_runs">.find(device) != nullptr;
+}
+
+/// Sorts runs of some elements, then merges two at a time, until a row is one.
+void sortByMerging(const kernels::SortArgs& sort, const at::Tensor& in, const Places& out) {
+  SortedRunsArgs args{};
+  args.rows = sort.rows;
+  args.size = sort.size;
+  args.dtype = sort.dtype;
+  args.descending = sort.descending;
+  auto from = Places::like(in), to = Places::like(in);
+  launchRuns(kernel<"sort_runs">, args, {in, {}}, from);
+  for (args.run = kernels::kSortedRun; args.run < args.size; args.run *= 2) {
+    launchRuns(kernel<"merge_runs">, args, from, to);
+    std::swap(from, to);
+  }
+  const auto first = [&](const at::Tensor& sorted, const at::Tensor& like) {
+    return sorted.view({sort.rows, sort.size}).narrow(1, 0, sort.kept).view_as(like);
+  };
+  out.values.copy_(first(from.values, out.values));
+  out.indices.copy_(first(from.indices, out.indices));
+}
+// LITERALINCLUDE END: SORT BY MERGING
+
+} // namespace
+
+bool canSort(c10::DeviceIndex device) {
+  return kernel<"sort">.find(device) != nullptr || isMerged(kernel<"sort">, device);
+}
 
 void launchSort(
     const Kernel& kernel,
@@ -46,6 +115,11 @@ void launchSort(
   args.size = self.dim() == 0 ? 1 : self.size(dim);
   args.kept = self.dim() == 0 ? 1 : values.size(dim);
   args.rows = self.numel() / args.size;
+  if (isMerged(kernel, self.device().index())) {
+    sortByMerging(args, in, {written, places});
+    valuesOut.finish();
+    return indicesOut.finish();
+  }
   const std::array pointers = {
       kernels::contiguousPointer(offsetof(kernels::SortArgs, values), orAccessWrite, written.nbytes()),
       kernels::contiguousPointer(offsetof(kernels::SortArgs, indices), orAccessWrite, places.nbytes()),

@@ -11,7 +11,8 @@ namespace openreg {
 
 /**
  * @brief Queues a sorting kernel on the current stream of its device. Does not block.
- * @param kernel Which.
+ * @param kernel Which. In place of "sort" or "topk", if the device lacks it, runs of elements are sorted and merged,
+ * and the first of each row taken.
  * @param args What the kernel is to do; all else is set here.
  * @param self Elements of a type that has an order.
  * @param dim Along which; its results are as many as `values` has there.
@@ -25,5 +26,8 @@ void launchSort(
     int64_t dim,
     const at::Tensor& values,
     const at::Tensor& indices);
+
+/** @brief Whether a device can sort, in one way or the other. */
+bool canSort(c10::DeviceIndex device);
 
 } // namespace openreg

@@ -123,6 +123,32 @@ StateOf<F> reduceRow(F functor, int64_t count, const R& row) {
 }
 // LITERALINCLUDE END: GPU ROW
 
+/// What the threads of a block before this one have, joined in their order, and what all of them have.
+template <class State>
+struct JoinedBefore {
+  State before;
+  State all;
+};
+template <class F, class State>
+JoinedBefore<State> joinThreadsBefore(const F& functor, const State& mine) {
+  alignas(State) __shared__ char shared[kThreads * sizeof(State)];
+  auto* states = reinterpret_cast<State*>(shared);
+  const int me = static_cast<int>(threadIdx.x);
+  states[me] = mine;
+  __syncthreads();
+  for (int distance = 1; distance < kThreads; distance *= 2) {
+    const State before = states[me < distance ? me : me - distance];
+    __syncthreads();
+    if (me >= distance) {
+      states[me] = functor.join(before, states[me]);
+    }
+    __syncthreads();
+  }
+  const JoinedBefore<State> joined{me == 0 ? functor.start() : states[me - 1], states[kThreads - 1]};
+  __syncthreads(); // before others take the place of these
+  return joined;
+}
+
 /// What a functor with `step(state, i)` makes of the numbers [begin, end).
 template <class F>
 StateOf<F> reduceIndices(const F& functor, int64_t begin, int64_t end) {
@@ -160,6 +186,20 @@ struct SumIn {
 template <class C, class S>
 C dot(int64_t count, const Row<C>& a, const S& b) {
   return C(reduceRow(SumIn<Accumulator<C>>(), count, ProductOfRows<Row<C>, S>{a, b}));
+}
+
+/// Puts in place of each number of a row the sum of those before it, and behind the last one the sum of all.
+inline void sumBefore(int64_t* row, int64_t count) {
+  int64_t before = 0;
+  for (int64_t first = 0; first < count; first += kThreads) {
+    const int64_t i = first + threadIdx.x;
+    const auto sums = joinThreadsBefore(SumIn<int64_t>(), i < count ? row[i] : 0);
+    if (i < count) {
+      row[i] = before + sums.before;
+    }
+    before += sums.all;
+  }
+  onceARow([&] { row[count] = before; });
 }
 
 } // namespace openreg::kernels
