@@ -147,7 +147,7 @@ def test_without_a_convolution_images_are_unfolded_and_multiplied(program: Progr
         both((3, 4, 9, 9), (5, 4, 1, 1), (5,))
         both((3, 4, 9, 9), (4, 3, 3, 3), (6,), call=torch.nn.functional.conv_transpose2d, groups=2, stride=2)
         both((3, 4, 9, 9), (4, 5, 1, 1), (5,), call=torch.nn.functional.conv_transpose2d)
-        more_than_is_unfolded_at_a_time = (2, 64, 240, 240)
+        more_than_is_unfolded_at_a_time = (3, 64, 240, 240)
         both(more_than_is_unfolded_at_a_time, (1, 64, 3, 3), padding=1, limit=2e-2, dtype=torch.float32)
         assert torch.openreg.fallbacks() == {}
 
