@@ -13,7 +13,8 @@ namespace openreg::kernels {
 
 /// to += from, where elements lie `toStride` and `fromStride` apart.
 template <class C>
-OPENREG_MULTIVERSION void addElements(C* to, int64_t toStride, const C* from, int64_t fromStride, int64_t count) {
+OPENREG_MULTIVERSION static void
+addElements(C* to, int64_t toStride, const C* from, int64_t fromStride, int64_t count) {
   if (toStride == 1 && fromStride == 1) {
     OPENREG_IVDEP // Two arrays.
     for (int64_t i = 0; i < count; ++i) {

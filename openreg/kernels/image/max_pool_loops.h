@@ -19,7 +19,7 @@ using Index = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;
 
 /// Puts each of `count` elements in place of the largest so far, if it is larger. Not a number is larger than any.
 template <class C>
-OPENREG_MULTIVERSION void
+OPENREG_MULTIVERSION static void
 takeLarger(C* largest, Index<C>* where, const C* elements, int64_t stride, Index<C> first, int64_t count) {
   const auto take = [&](int64_t i, C value, Index<C> at) __attribute__((always_inline)) {
     const bool isLarger = (value > largest[i]) | (value != value);

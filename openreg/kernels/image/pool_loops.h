@@ -99,10 +99,12 @@ class PoolLoop : public LoopOver<Args> {
   }
 };
 
+/// No element is less.
 template <class C>
 constexpr C kLowest =
     std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
 
+/// An element that is larger than others.
 template <class C>
 struct Maximum {
   C value;

@@ -48,7 +48,7 @@ auto rowFunction(const UpsampleTaps<C>& taps) {
 
 /// Rows of `columns` elements, of which the result has another number: sums of whole rows.
 template <class C>
-OPENREG_MULTIVERSION void resampleRows(const UpsampleTaps<C>& taps, int64_t columns, const C* image, C* result) {
+OPENREG_MULTIVERSION static void resampleRows(const UpsampleTaps<C>& taps, int64_t columns, const C* image, C* result) {
   for (int64_t row = 0; row < taps.result(); ++row, result += columns) {
     if (taps.begin(row) == taps.end(row)) {
       std::fill_n(result, columns, C(0));
