@@ -1,6 +1,7 @@
 // RMS normalisation on the device, one launch each: forward, backward, into a given output, and with the residual.
 #include "custom_ops/rms_norm.h"
 #include "custom_ops/rows_launch.h"
+#include "ops/launch/arrays.h"
 #include "ops/structured/contiguous_output.h"
 #include "ops/structured/plain.h"
 
@@ -13,11 +14,6 @@ namespace {
 
 using kernels::RmsNormArgs;
 using kernels::RmsNormBackwardArgs;
-
-/// A driver that has no such kernel has memory and perhaps others.
-bool hasKernel(const KernelFamily& family, const at::Tensor& tensor) {
-  return family.find(tensor.scalar_type(), tensor.device().index()) != nullptr;
-}
 
 at::Tensor contiguousOnDevice(const at::Tensor& like) {
   return makeOutput(like.sizes(), {}, like.options().memory_format(at::MemoryFormat::Contiguous));

@@ -62,15 +62,7 @@ struct ConvolutionArrays {
   const C* bias(int64_t channel) const { return static_cast<const C*>(args.bias) + channel; }
 
   /// Whether the image is its own unfolded matrix.
-  bool isPointwise() const {
-    for (int i = 0; i < 3; ++i) {
-      const Window& window = args.window;
-      if (window.size[i] != 1 || window.stride[i] != 1 || window.padding[i] != 0) {
-        return false;
-      }
-    }
-    return true;
-  }
+  bool isPointwise() const { return kernels::isPointwise(args.window); }
   /// Columns of the unfolded image that are made at a time, for `count` channels: parts of about equal size.
   int64_t tile(int64_t count) const {
     if (isPointwise()) {

@@ -23,4 +23,14 @@ struct Window {
   Extent dilation;
 };
 
+/// Whether a window is one element that goes over all elements: then an image is its own unfolded matrix.
+constexpr bool isPointwise(const Window& window) {
+  for (int i = 0; i < 3; ++i) {
+    if (window.size[i] != 1 || window.stride[i] != 1 || window.padding[i] != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 } // namespace openreg::kernels

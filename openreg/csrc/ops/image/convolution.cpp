@@ -75,7 +75,7 @@ describe(const at::Tensor& image, const at::Tensor& weight, const at::Tensor& re
 /// Whether a device has no kernel, and those that make one: memory for unfolded images is better than a copy to the
 /// CPU.
 bool isComposed(const KernelFamily& family, const at::Tensor& tensor) {
-  return family.find(tensor.scalar_type(), tensor.device().index()) == nullptr && hasConvolutionProducts(tensor);
+  return !hasKernel(family, tensor) && hasConvolutionProducts(tensor);
 }
 
 /// Writes the result, or the image, out of the other and the weight.

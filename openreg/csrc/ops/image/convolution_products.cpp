@@ -18,20 +18,6 @@ using kernels::UnfoldArgs;
 
 constexpr int64_t kUnfolded = int64_t{64} << 20; // elements of unfolded images that are in memory at a time
 
-bool has(const KernelFamily& family, const at::Tensor& tensor) {
-  return family.find(tensor.scalar_type(), tensor.device().index()) != nullptr;
-}
-
-/// Whether an image is its own unfolded matrix.
-bool isPointwise(const kernels::Window& window) {
-  for (int i = 0; i < 3; ++i) {
-    if (window.size[i] != 1 || window.stride[i] != 1 || window.padding[i] != 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /// Images, and their matrices: images × groups × rows × columns, with columns side by side.
 UnfoldArgs describe(const ConvolutionArgs& args, const at::Tensor& matrix) {
   UnfoldArgs unfold{};
@@ -74,12 +60,13 @@ void addBias(const at::Tensor& images, const std::optional<at::Tensor>& bias) {
 } // namespace
 
 bool hasConvolutionProducts(const at::Tensor& tensor) {
-  return has(kernelFamily<"unfold">, tensor) && has(kernelFamily<"fold">, tensor) && has(kernelFamily<"gemm">, tensor);
+  return hasKernel(kernelFamily<"unfold">, tensor) && hasKernel(kernelFamily<"fold">, tensor) &&
+         hasKernel(kernelFamily<"gemm">, tensor);
 }
 
 ConvolutionProducts::ConvolutionProducts(
     const ConvolutionArgs& args, const at::Tensor& image, const at::Tensor& weight, const at::Tensor& result)
-    : args_(args), isPointwise_(isPointwise(args.window)),
+    : args_(args), isPointwise_(kernels::isPointwise(args.window)),
       image_(image.view({args.batch, args.groups, args.channels, kernels::product(args.window.image)})),
       weight_(weight.view({args.groups, args.filters, args.channels * kernels::product(args.window.size)})),
       result_(result.view({args.batch, args.groups, args.filters, kernels::product(args.window.result)})) {}

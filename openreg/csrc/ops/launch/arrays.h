@@ -27,6 +27,11 @@ at::Tensor asArray(const at::Tensor& tensor);
 /** @brief asArray() for an argument that may be missing; then it is undefined. */
 at::Tensor asArray(const std::optional<at::Tensor>& tensor);
 
+/** @brief Whether a tensor's device has the kernel for its type: one that hasn't may have others that make it. */
+inline bool hasKernel(const KernelFamily& family, const at::Tensor& tensor) {
+  return family.find(tensor.scalar_type(), tensor.device().index()) != nullptr;
+}
+
 /** @brief An output that a kernel writes as such an array. @see ContiguousOutput */
 class ArrayOutput : public ContiguousOutput {
  public:

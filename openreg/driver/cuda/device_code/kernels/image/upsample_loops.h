@@ -8,53 +8,27 @@
 
 namespace openreg::kernels {
 
-template <class C>
-class Upsample : public LoopOver<UpsampleArgs> {
- public:
-  using LoopOver::LoopOver;
-  int64_t count() const { return args_.planes * product(args_.resultSize); }
-
-  void operator()(int64_t begin, int64_t end) const {
-    const UpsampleNeighbours<C> depths(args_, 0), heights(args_, 1), widths(args_, 2);
-    const int64_t elements = product(args_.resultSize);
-    for (int64_t i = begin; i < end; ++i) {
-      const C* image = static_cast<const C*>(args_.image) + i / elements * product(args_.imageSize);
-      const Place at = Place::of(args_.resultSize, i % elements);
-      C sum(0);
-      depths.forEach(at.d, [&](int64_t d, C depthWeight) {
-        heights.forEach(at.h, [&](int64_t h, C heightWeight) {
-          const C* row = image + (d * args_.imageSize[1] + h) * args_.imageSize[2];
-          const C weight = depthWeight * heightWeight;
-          widths.forEach(at.w, [&](int64_t w, C widthWeight) { sum += row[w] * widthWeight * weight; });
-        });
-      });
-      static_cast<C*>(args_.result)[i] = sum;
-    }
-  }
-};
-
 /// The elements of a result of which a neighbour is a given one. The farther behind an element lies, the farther behind
 /// lie its neighbours: so a search finds the first and the last of them.
 template <class C>
 class UpsampleTakers {
  public:
-  UpsampleTakers(const UpsampleNeighbours<C>& neighbours, int64_t neighbour)
-      : neighbours_(neighbours), neighbour_(neighbour) {}
+  UpsampleTakers(const UpsampleArgs& args, int dimension) : neighbours_(args, dimension) {}
 
   /// Calls `use(element, weight)` for each of them.
   template <class Use>
-  void forEach(Use use) const {
-    const int64_t last = firstBehind(neighbour_ + 1);
-    for (int64_t at = firstUpTo(neighbour_); at < last; ++at) {
+  void forEach(int64_t given, Use use) const {
+    const int64_t last = firstBehind(given + 1);
+    for (int64_t at = firstReaching(given); at < last; ++at) {
       C weight(0);
-      neighbours_.forEach(at, [&](int64_t neighbour, C its) { weight += neighbour == neighbour_ ? its : C(0); });
+      neighbours_.forEach(at, [&](int64_t neighbour, C its) { weight += neighbour == given ? its : C(0); });
       use(at, weight);
     }
   }
 
  private:
   /// The first element that has a neighbour at a place or behind it.
-  int64_t firstUpTo(int64_t place) const {
+  int64_t firstReaching(int64_t place) const {
     return search([&](int64_t at) {
       int64_t last = 0;
       neighbours_.forEach(at, [&](int64_t neighbour, C) { last = neighbour > last ? neighbour : last; });
@@ -85,34 +59,56 @@ class UpsampleTakers {
     return begin;
   }
 
-  const UpsampleNeighbours<C>& neighbours_;
-  int64_t neighbour_;
+  UpsampleNeighbours<C> neighbours_;
+};
+
+/// A thread's element is the sum of those that Along finds for it in each dimension, times their weights.
+template <class C, class Along>
+class ResampleLoop : public LoopOver<UpsampleArgs> {
+ public:
+  using LoopOver::LoopOver;
+
+ protected:
+  /// Writes the elements [begin, end) of all planes. @param from Planes of `fromSize` elements. @param to Of `toSize`.
+  void
+  resample(const void* from, const Extent& fromSize, void* to, const Extent& toSize, int64_t begin, int64_t end) const {
+    const Along depths(args_, 0), heights(args_, 1), widths(args_, 2);
+    const int64_t elements = product(toSize);
+    for (int64_t i = begin; i < end; ++i) {
+      const C* plane = static_cast<const C*>(from) + i / elements * product(fromSize);
+      const Place at = Place::of(toSize, i % elements);
+      C sum(0);
+      depths.forEach(at.d, [&](int64_t d, C depthWeight) {
+        heights.forEach(at.h, [&](int64_t h, C heightWeight) {
+          const C* row = plane + (d * fromSize[1] + h) * fromSize[2];
+          const C weight = depthWeight * heightWeight;
+          widths.forEach(at.w, [&](int64_t w, C widthWeight) { sum += row[w] * widthWeight * weight; });
+        });
+      });
+      static_cast<C*>(to)[i] = sum;
+    }
+  }
 };
 
 template <class C>
-class UpsampleBackward : public LoopOver<UpsampleArgs> {
+class Upsample : public ResampleLoop<C, UpsampleNeighbours<C>> {
  public:
-  using LoopOver::LoopOver;
-  int64_t count() const { return args_.planes * product(args_.imageSize); }
-
+  using ResampleLoop<C, UpsampleNeighbours<C>>::ResampleLoop;
+  int64_t count() const { return this->args_.planes * product(this->args_.resultSize); }
   void operator()(int64_t begin, int64_t end) const {
-    const UpsampleNeighbours<C> depths(args_, 0), heights(args_, 1), widths(args_, 2);
-    const int64_t elements = product(args_.imageSize);
-    for (int64_t i = begin; i < end; ++i) {
-      const C* result = static_cast<const C*>(args_.result) + i / elements * product(args_.resultSize);
-      const Place at = Place::of(args_.imageSize, i % elements);
-      C sum(0);
-      UpsampleTakers<C>(depths, at.d).forEach([&](int64_t d, C depthWeight) {
-        UpsampleTakers<C>(heights, at.h).forEach([&](int64_t h, C heightWeight) {
-          const C* row = result + (d * args_.resultSize[1] + h) * args_.resultSize[2];
-          const C weight = depthWeight * heightWeight;
-          UpsampleTakers<C>(widths, at.w).forEach([&](int64_t w, C widthWeight) {
-            sum += row[w] * widthWeight * weight;
-          });
-        });
-      });
-      static_cast<C*>(args_.image)[i] = sum;
-    }
+    const UpsampleArgs& args = this->args_;
+    this->resample(args.image, args.imageSize, args.result, args.resultSize, begin, end);
+  }
+};
+
+template <class C>
+class UpsampleBackward : public ResampleLoop<C, UpsampleTakers<C>> {
+ public:
+  using ResampleLoop<C, UpsampleTakers<C>>::ResampleLoop;
+  int64_t count() const { return this->args_.planes * product(this->args_.imageSize); }
+  void operator()(int64_t begin, int64_t end) const {
+    const UpsampleArgs& args = this->args_;
+    this->resample(args.result, args.resultSize, args.image, args.imageSize, begin, end);
   }
 };
 
