@@ -105,10 +105,12 @@ def test_a_project_has_no_name_of_ours_and_all_that_it_includes(name: str, step:
     ours, theirs = tree["LICENSE"].splitlines()[2:4]
     assert "OpenReg" in ours and theirs == f"Copyright (c) the torch_{name} authors, of what they add"
     folders = [f"{name}/driver", f"{name}/driver/include", name, f"{name}/csrc", f"{name}/bindings"]
+    on_gpu = f"{name}/driver/cuda/device_code"  # what a GPU's compiler is given in place of the host's
     for path, text in tree.items():
         if path.endswith((".h", ".cpp", ".c")):
+            around = [posixpath.dirname(path), *folders, *([on_gpu] if path.startswith(on_gpu) else [])]
             for wanted in re.findall(r'^\s*#include "([^"]+)"', text, re.MULTILINE):
-                places = [posixpath.normpath(f"{folder}/{wanted}") for folder in (posixpath.dirname(path), *folders)]
+                places = [posixpath.normpath(f"{folder}/{wanted}") for folder in around]
                 made = any(f"/{wanted}" in other for file, other in tree.items() if file.endswith(".cmake"))
                 there = made or any(place in tree for place in places)
                 assert there, f"{path} includes {wanted!r}, which the project lacks"
