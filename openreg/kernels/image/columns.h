@@ -69,7 +69,7 @@ void writeRun(const Window& window, const ColumnRun& run, const C* image, C* row
   const C* from = image + (run.inside > 0 ? run.from : 0);
   const int64_t last = run.before + run.inside;
   for (int64_t i = 0; i < run.before; ++i) {
-    to[i] = C(0);
+    to[i] = C{};
   }
   if (stride == 1) {
     OPENREG_IVDEP // An image and its matrix are apart.
@@ -82,7 +82,7 @@ void writeRun(const Window& window, const ColumnRun& run, const C* image, C* row
     }
   }
   for (int64_t i = last; i < run.count; ++i) {
-    to[i] = C(0);
+    to[i] = C{};
   }
 }
 

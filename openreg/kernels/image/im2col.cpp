@@ -9,8 +9,7 @@ namespace openreg::kernels {
 
 namespace {
 
-/// A plane of an image, and its rows of the matrix.
-template <class C>
+/// Planes of images, and their rows of the matrix.
 class PlaneLoop : public LoopOver<UnfoldArgs> {
  public:
   using LoopOver::LoopOver;
@@ -18,46 +17,54 @@ class PlaneLoop : public LoopOver<UnfoldArgs> {
  protected:
   int64_t taps() const { return product(args_.window.size); }
   int64_t positions() const { return product(args_.window.result); }
-  C* image(int64_t plane) const { return static_cast<C*>(args_.image) + plane * product(args_.window.image); }
-  C* matrix(int64_t plane) const {
-    return static_cast<C*>(args_.matrix) + plane / args_.planes * args_.imageStride +
+  int64_t planes() const { return args_.images * args_.planes; }
+
+  template <class T>
+  T* image(int64_t plane) const {
+    return static_cast<T*>(args_.image) + plane * product(args_.window.image);
+  }
+  template <class T>
+  T* matrix(int64_t plane) const {
+    return static_cast<T*>(args_.matrix) + plane / args_.planes * args_.imageStride +
            plane % args_.planes * taps() * args_.rowStride;
   }
 };
 
-template <class C>
-class Unfold : public PlaneLoop<C> {
+class Unfold : public PlaneLoop {
  public:
-  using PlaneLoop<C>::PlaneLoop;
-  int64_t count() const { return this->args_.images * this->args_.planes * this->taps(); }
-  int64_t grain() const { return grainOfRows(this->positions()); }
+  static const char* refusal(const UnfoldArgs& args) {
+    return withElementType(args.elementSize, [](auto) {}) ? nullptr : "elementSize is no size that is moved";
+  }
+  using PlaneLoop::PlaneLoop;
+  int64_t count() const { return planes() * taps(); }
+  int64_t grain() const { return grainOfRows(positions()); }
 
   void operator()(int64_t begin, int64_t end) const {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t plane = row / this->taps();
-      const int64_t tap = row % this->taps();
-      const C* image = this->image(plane);
-      unfoldRow(this->args_.window, tap, image, this->matrix(plane) + tap * this->args_.rowStride);
-    }
+    withElementType(args_.elementSize, [&]<class T>(T) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t plane = row / taps();
+        const int64_t tap = row % taps();
+        unfoldRow<T>(args_.window, tap, image<T>(plane), matrix<T>(plane) + tap * args_.rowStride);
+      }
+    });
   }
 };
 
 template <class C>
-class Fold : public PlaneLoop<C> {
+class Fold : public PlaneLoop {
  public:
-  using PlaneLoop<C>::PlaneLoop;
-  int64_t count() const { return this->args_.images * this->args_.planes; }
-  int64_t grain() const { return grainOfRows(this->taps() * this->positions()); }
+  using PlaneLoop::PlaneLoop;
+  int64_t count() const { return planes(); }
+  int64_t grain() const { return grainOfRows(taps() * positions()); }
 
   void operator()(int64_t begin, int64_t end) const {
     for (int64_t plane = begin; plane < end; ++plane) {
-      const C* matrix = this->matrix(plane);
-      foldPlane(this->args_.window, this->image(plane), matrix, this->args_.rowStride);
+      foldPlane<C>(args_.window, image<C>(plane), matrix<C>(plane), args_.rowStride);
     }
   }
 };
 
-const RowLoops<"unfold", UnfoldArgs, Unfold, bool, float, double, Complex<float>, Complex<double>> kUnfold;
+const RowLoop<"unfold", UnfoldArgs, Unfold> kUnfold;
 const RowLoops<"fold", UnfoldArgs, Fold, bool, float, double, Complex<float>, Complex<double>> kFold;
 
 } // namespace

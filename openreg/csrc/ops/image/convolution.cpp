@@ -89,13 +89,14 @@ void convolve(
   const auto& target = toImage ? image : result;
   const auto& family = toImage ? kernelFamily<"convolution_image"> : kernelFamily<"convolution">;
   const auto args = describe(image, weight, result, geometry);
-  const ArrayOutput output(target);
   if (isComposed(family, target)) {
-    const auto& array = output.tensor();
-    toImage ? ConvolutionProducts(args, array, asArray(weight), asArray(result)).toImage(bias)
-            : ConvolutionProducts(args, asArray(image), asArray(weight), array).toResult(bias);
+    const ContiguousOutput output(target);
+    const auto& to = output.tensor();
+    toImage ? ConvolutionProducts(args, to, weight.contiguous(), result.contiguous()).toImage(bias)
+            : ConvolutionProducts(args, image.contiguous(), weight.contiguous(), to).toResult(bias);
     return output.finish();
   }
+  const ArrayOutput output(target);
   launchOverArrays(
       family, target, args,
       {toImage ? writes("image", &ConvolutionArgs::image, output) : reads("image", &ConvolutionArgs::image, image),
@@ -108,11 +109,12 @@ void convolve(
 void correlate(const at::Tensor& image, const at::Tensor& weight, const at::Tensor& result, const Geometry& geometry) {
   const auto& family = kernelFamily<"convolution_weight">;
   const auto args = describe(image, weight, result, geometry);
-  const ArrayOutput output(weight);
   if (isComposed(family, weight)) {
-    ConvolutionProducts(args, asArray(image), output.tensor(), asArray(result)).toWeight();
+    const ContiguousOutput output(weight);
+    ConvolutionProducts(args, image.contiguous(), output.tensor(), result.contiguous()).toWeight();
     return output.finish();
   }
+  const ArrayOutput output(weight);
   launchOverArrays(
       family, weight, args,
       {reads("image", &ConvolutionArgs::image, image), reads("result", &ConvolutionArgs::result, result),

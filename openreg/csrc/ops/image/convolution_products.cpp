@@ -1,6 +1,7 @@
 // Convolutions as products of matrices.
 #include "ops/image/convolution_products.h"
 
+#include "ops/image/unfold.h"
 #include "ops/launch/arrays.h"
 #include "ops/linalg/gemm.h"
 
@@ -29,16 +30,13 @@ UnfoldArgs describe(const ConvolutionArgs& args, const at::Tensor& matrix) {
   return unfold;
 }
 
-void unfold(const ConvolutionArgs& args, const at::Tensor& images, const at::Tensor& matrix) {
-  launchOverArrays(
-      kernelFamily<"unfold">, images, describe(args, matrix),
-      {reads("image", &UnfoldArgs::image, images), writes("matrix", &UnfoldArgs::matrix, matrix)});
-}
-
+/// Halves are added up as floats.
 void fold(const ConvolutionArgs& args, const at::Tensor& matrix, const at::Tensor& images) {
+  const ArrayOutput output(images);
   launchOverArrays(
       kernelFamily<"fold">, images, describe(args, matrix),
-      {writes("image", &UnfoldArgs::image, images), reads("matrix", &UnfoldArgs::matrix, matrix)});
+      {writes("image", &UnfoldArgs::image, output), reads("matrix", &UnfoldArgs::matrix, matrix)});
+  output.finish();
 }
 
 /// out = a × b for matrices in two dimensions of batches. A launch takes one dimension: there are as many as the
@@ -53,14 +51,14 @@ void multiply(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
 /// Adds a number for each channel to images, if there are any.
 void addBias(const at::Tensor& images, const std::optional<at::Tensor>& bias) {
   if (bias.has_value() && bias->defined()) {
-    images.add_(asArray(*bias).view({1, images.size(1), images.size(2), 1}));
+    images.add_(bias->view({1, images.size(1), images.size(2), 1}));
   }
 }
 
 } // namespace
 
 bool hasConvolutionProducts(const at::Tensor& tensor) {
-  return hasKernel(kernelFamily<"unfold">, tensor) && hasKernel(kernelFamily<"fold">, tensor) &&
+  return kernel<"unfold">.find(tensor.device().index()) != nullptr && hasKernel(kernelFamily<"fold">, tensor) &&
          hasKernel(kernelFamily<"gemm">, tensor);
 }
 
@@ -87,7 +85,7 @@ void ConvolutionProducts::toResult(const std::optional<at::Tensor>& bias) const 
     if (!isPointwise_) {
       const auto images = matrix;
       matrix = at::empty({count, args_.groups, weight_.size(2), result_.size(3)}, image_.options());
-      unfold(args_, images, matrix);
+      launchUnfold(describe(args_, matrix), images, matrix);
     }
     const auto weights = weight_.unsqueeze(0).expand({count, -1, -1, -1});
     multiply(result_.narrow(0, first, count), weights, matrix);
@@ -121,7 +119,7 @@ void ConvolutionProducts::toWeight() const {
     } else {
       matrix = at::empty({args_.groups, weight_.size(2), count * result_.size(3)}, image_.options());
       const auto byImage = matrix.view({args_.groups, weight_.size(2), count, result_.size(3)}).permute({2, 0, 1, 3});
-      unfold(args_, image_.narrow(0, first, count), byImage);
+      launchUnfold(describe(args_, byImage), image_.narrow(0, first, count), byImage);
     }
     multiplyMatrices(weight_, sideBySide(result_.narrow(0, first, count)), matrix.mT(), first == 0 ? 0 : 1, 1);
   });

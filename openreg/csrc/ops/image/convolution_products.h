@@ -23,8 +23,7 @@ class ConvolutionProducts {
  public:
   /**
    * @param args Describes the arrays; their pointers are not read.
-   * @param image, weight, result Contiguous, of the type that the kernels compute in (asArray()). One of them is
-   * written.
+   * @param image, weight, result Contiguous, of one type. One of them is written.
    */
   ConvolutionProducts(
       const kernels::ConvolutionArgs& args,

@@ -1,4 +1,5 @@
 // An image as a matrix, and back: im2col and col2im.
+#include "ops/image/unfold.h"
 #include "ops/image/window.h"
 #include "ops/launch/arrays.h"
 #include "ops/structured/plain.h"
@@ -62,10 +63,8 @@ at::Tensor& im2colOut(
   c10::SmallVector<int64_t, 3> shape = {
       image.size(0), image.size(1) * kernels::product(args.window.size), kernels::product(args.window.result)};
   resizeOutput(out, at::IntArrayRef(shape).slice(self.dim() == 3 ? 1 : 0), {}, self.options());
-  const ArrayOutput output(out);
-  launchOverArrays(
-      kernelFamily<"unfold">, self, args,
-      {reads("self", &UnfoldArgs::image, image), writes("out", &UnfoldArgs::matrix, output)});
+  const ContiguousOutput output(out);
+  launchUnfold(args, apartFrom(output.tensor(), image.contiguous()), output.tensor());
   output.finish();
   return out;
 }

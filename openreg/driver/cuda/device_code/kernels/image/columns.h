@@ -19,7 +19,7 @@ void unfoldRow(const Window& window, int64_t tap, const C* image, C* row) {
     Place at = Place::of(window.result, i);
     at = {at.d * window.stride[0] + d, at.h * window.stride[1] + h, at.w * window.stride[2] + w};
     const bool isInside = at.d >= 0 && at.d < size[0] && at.h >= 0 && at.h < size[1] && at.w >= 0 && at.w < size[2];
-    row[i] = isInside ? image[(at.d * size[1] + at.h) * size[2] + at.w] : C(0);
+    row[i] = isInside ? image[(at.d * size[1] + at.h) * size[2] + at.w] : C{};
   });
 }
 
