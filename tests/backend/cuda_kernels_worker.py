@@ -137,6 +137,7 @@ def normalizations() -> None:
             gradients(lambda x, at=at: f.layer_norm(x, at), x, tolerance=tolerance)
             gradients(lambda x, b, at=at: f.layer_norm(x, at, None, b), x, bias, tolerance=10 * tolerance)
             gradients(torch.ops.openreg.rms_norm, x, weight, tolerance=10 * tolerance)
+            gradients(lambda x, g: torch._weight_norm(x, g[:, None], 0), x, x[:, 0].abs() + 1, tolerance=tolerance)
         for shape in ((4, 6), (3, 6, 2), (2, 6, 5, 20)):
             x, weight, bias = numbers(*shape, dtype=dtype), numbers(6, dtype=dtype), numbers(6, dtype=dtype)
             gradients(lambda x, w, b: f.group_norm(x, 3, w, b), x, weight, bias, tolerance=10 * tolerance)
@@ -178,6 +179,12 @@ def lookups() -> None:
     check(lambda x, at: x.gather(0, at % 30), x, at)
     check(lambda x, at: x.index_put((at[0],), x[:3]), x, at)
     check(lambda x: x.tril(-1) + x.triu(2), numbers(2, 9, 13))
+    for indices in (torch.tril_indices, torch.triu_indices):
+        for offset in (-3, 0, 2):
+            for dtype in (torch.int32, torch.int64):
+                same(indices(5, 4, offset, dtype=dtype, device=DEVICE), indices(5, 4, offset, dtype=dtype))
+    check(torch.repeat_interleave, torch.tensor([2, 0, 3, 1, 0]))
+    check(torch.repeat_interleave, torch.tensor([2, 0, 3, 1, 0], dtype=torch.int32))
     for dtype in (torch.float32, torch.int64):
         check(torch.searchsorted, numbers(4, 60, dtype=dtype).sort().values, numbers(4, 9, dtype=dtype))
     for many in (torch.tensor([], dtype=torch.int64), at.abs(), torch.randint(0, 30, (700,))):
@@ -188,6 +195,28 @@ def lookups() -> None:
                 many,
                 tolerance=1e-4,
             )
+    bags, factors = torch.tensor([0, 3, 3, 11]), torch.rand(23)
+    for mode in ("sum", "mean", "max"):
+        gradients(
+            lambda x, f=f, mode=mode: f.embedding_bag(
+                torch.arange(23, device=x.device) * 7 % 30, x, bags.to(x.device), mode=mode, padding_idx=2
+            ),
+            x,
+            tolerance=1e-5,
+        )
+    gradients(
+        lambda x, factors: f.embedding_bag(
+            torch.arange(23, device=x.device) * 7 % 30, x, bags.to(x.device), mode="sum", per_sample_weights=factors
+        ),
+        x,
+        factors,
+        tolerance=1e-5,
+    )
+    for p in (0.0, 1.0, 2.0, 3.0, torch.inf):
+        by_elements = {"p": p, "compute_mode": "donot_use_mm_for_euclid_dist"}
+        rows = numbers(2, 9, 7)
+        gradients(lambda x, y, how=by_elements: torch.cdist(x, y, **how), rows, numbers(2, 40, 7), tolerance=1e-3)
+        gradients(lambda x, p=p: torch.pdist(x, p), rows[0], tolerance=1e-3)
     for length in (0, 100, 70_000):
         for dtype in (torch.float64, torch.int64, torch.complex64):
             check(torch.dot, numbers(length, dtype=dtype), numbers(length, dtype=dtype), tolerance=1e-4)
@@ -299,6 +328,16 @@ def sorts() -> None:
                     size = a.shape[dim] if shape else 1
                     for largest in (True, False):
                         check(lambda x, d=dim, k=(size + 1) // 2, u=largest: x.topk(k, d, largest=u).values, a)
+            if a.numel() > 0:
+                for dim in range(max(len(shape), 1)):
+                    check(lambda x, d=dim: x.kthvalue(1, d).values, a)
+                    check(lambda x, d=dim: x.median(d).values, a)
+                    check(lambda x, d=dim: x.mode(d).values, a)
+    order = torch.randperm(500, device=DEVICE)
+    same(order.sort().values, torch.arange(500))
+    check(lambda x: x.unique(dim=1), torch.randint(0, 3, (3, 20)))
+    check(torch.bincount, torch.randint(0, 9, (100,)))
+    check(lambda x: x.histc(10), torch.randn(100))
     broken = torch.randn(300)
     broken[100] = torch.nan
     broken[200] = -torch.inf
@@ -377,6 +416,24 @@ def images() -> None:
                     tolerance=tolerance,
                 )
         gradients(lambda x: f.interpolate(x[None], scale_factor=1.7, mode="trilinear"), x, tolerance=tolerance)
+        for mode in ("reflect", "replicate"):
+            for size in ((2, 1), (2, 1, 0, 3), (2, -1, -1, 3)):
+                gradients(
+                    lambda x, mode=mode, size=size: f.pad(x, size, mode=mode),
+                    x[0, :, :, :6] if len(size) == 2 else x,
+                    tolerance=tolerance,
+                )
+            gradients(lambda x, mode=mode: f.pad(x[None], (4, 2, 1, 3, 2, 1), mode=mode), x, tolerance=tolerance)
+        for padding in ("zeros", "border", "reflection"):
+            for mode, dims in (("bilinear", 2), ("nearest", 2), ("bicubic", 2), ("bilinear", 3), ("nearest", 3)):
+                gradients(
+                    lambda x, grid, mode=mode, padding=padding: f.grid_sample(
+                        x, grid, mode, padding, align_corners=padding == "border"
+                    ),
+                    x if dims == 2 else x[None],
+                    torch.rand(*((2, 20, 17) if dims == 2 else (1, 3, 20, 17)), dims, dtype=dtype) * 3 - 1.5,
+                    tolerance=tolerance,
+                )
     half = numbers(1, 2, 6, 6, dtype=torch.float16)
     gradients(lambda x: f.conv2d(x, x[:, :, :2, :2].detach()), half, tolerance=1)
     check(lambda x: f.avg_pool2d(x, 2), numbers(1, 2, 6, 6, dtype=torch.int64))
@@ -465,6 +522,10 @@ def products() -> None:
         c = numbers(7, 11, dtype=dtype)
         check(lambda x, y, z: torch.addmm(z, x, y, beta=0.5, alpha=2), a, b, c, tolerance=2 * tolerance)
         check(lambda x, y, z: torch.addmm(z[0], x, y), a, b, c, tolerance=tolerance)
+    for dtype in (torch.int64, torch.uint8):
+        a, b = (torch.randint(0, 5, shape).to(dtype) for shape in ((3, 5, 9), (3, 9, 40)))
+        check(torch.bmm, a, b)
+        check(lambda x, y: torch.addmm(y[0, :5], x[0], y[0], beta=2, alpha=3), a, b)
     check(torch.mm, torch.empty(4, 0), torch.empty(0, 3))
     not_read = torch.full((7, 11), torch.nan, device=DEVICE)
     same(
@@ -511,6 +572,8 @@ def drawn() -> list[torch.Tensor]:
             found += [draw(x).cpu() for draw in draws]
         ones = torch.ones(length, device=DEVICE)
         found += [torch.nn.functional.dropout(ones, 0.4).cpu(), torch.bernoulli(ones * 0.3).cpu()]
+        weights = torch.arange(length, device=DEVICE) + 1.0
+        found += [torch.multinomial(weights, length, replacement).cpu() for replacement in (False, True)]
         found += [torch.randint(0, 100, (length,), device=DEVICE).cpu(), torch.rand(3, length, device=DEVICE).t().cpu()]
     return found
 

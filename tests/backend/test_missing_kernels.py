@@ -147,6 +147,8 @@ def test_without_a_convolution_images_are_unfolded_and_multiplied(program: Progr
         both((3, 4, 9, 9), (5, 4, 1, 1), (5,))
         both((3, 4, 9, 9), (4, 3, 3, 3), (6,), call=torch.nn.functional.conv_transpose2d, groups=2, stride=2)
         both((3, 4, 9, 9), (4, 5, 1, 1), (5,), call=torch.nn.functional.conv_transpose2d)
+        for dtype, limit in ((torch.float16, 2e-2), (torch.bfloat16, 1e-1)):  # unfolded and multiplied as halves
+            both((3, 4, 9, 9), (6, 2, 3, 2), (6,), groups=2, padding=1, dtype=dtype, limit=limit)
         more_than_is_unfolded_at_a_time = (3, 64, 240, 240)
         both(more_than_is_unfolded_at_a_time, (1, 64, 3, 3), padding=1, limit=2e-2, dtype=torch.float32)
         assert torch.openreg.fallbacks() == {}
@@ -173,10 +175,129 @@ def test_without_a_sort_runs_are_sorted_and_merged(program: ProgramFunction) -> 
                 ours, expected = (torch.topk(it, 7, dim=1, largest=descending) for it in (x.to("openreg:1"), x))
                 assert torch.equal(ours.values.cpu(), expected.values)
         assert torch.openreg.fallbacks() == {}
-        assert torch.arange(5.0).to("openreg").median().item() == 2
-        assert list(torch.openreg.fallbacks()) == ["aten::median"]
+        torch.testing.assert_close(torch.ones(5).to("openreg").cumprod(0).cpu(), torch.ones(5))
+        assert list(torch.openreg.fallbacks()) == ["aten::cumprod"]
         """,
         OPENREG_SIM="only=sort_runs+merge_runs+copy",
+    )
+
+
+def test_without_their_kernels_medians_and_unique_rows_are_found_by_sorting(program: ProgramFunction) -> None:
+    program(
+        """
+        torch.manual_seed(0)
+        def both(call, x):
+            ours, expected = call(x.to("openreg:1")), call(x)
+            values = ours[0].cpu()
+            torch.testing.assert_close(values, expected[0], rtol=0, atol=0, equal_nan=True)
+            return ours, expected
+
+        for dtype in (torch.float32, torch.float16, torch.int64):
+            for shape in ((), (1,), (7,), (3, 33), (2, 70, 3)):
+                x = (torch.randn(shape) * 3).to(dtype)
+                if dtype.is_floating_point and x.numel() > 7:
+                    x.view(-1)[::20] = torch.nan
+                    x[0] = torch.nan  # in one row there is no number
+                    x.view(-1)[-1] = -torch.inf
+                for dim in range(max(1, x.dim())):
+                    size = x.shape[dim] if shape else 1
+                    numbers = x.nan_to_num(5)  # of a row without a number, CPU's mode is what comes last
+                    for call, given in (
+                        (lambda x: x.kthvalue((size + 1) // 2, dim, True), x),
+                        (lambda x: x.kthvalue(size, dim, True), x),
+                        (lambda x: x.median(dim, True), x),
+                        (lambda x: x.nanmedian(dim, True), x),
+                        (lambda x: x.mode(dim, True), numbers),
+                    ):
+                        ours, _ = both(call, given)
+                        assert ours.indices.shape == ours.values.shape
+                        found = given.gather(dim, ours.indices.cpu()) if shape else given
+                        torch.testing.assert_close(found, ours.values.cpu(), rtol=0, atol=0, equal_nan=True)
+                    both(lambda x: x.mode(dim), numbers)
+                both(lambda x: (x.median(), x.nanmedian()), x)
+        slices = torch.randint(0, 3, (50, 3, 2))
+        for dim in range(3):
+            ours, expected = both(lambda x: x.unique(dim=dim, return_inverse=True, return_counts=True), slices)
+            assert torch.equal(ours[1].cpu(), expected[1]) and torch.equal(ours[2].cpu(), expected[2])
+        assert torch.openreg.fallbacks() == {}
+        """,
+        OPENREG_SIM="only=sort_runs+merge_runs+copy+fill+eq+ne+sum+clamp_min+where+add+mul+div_floor+index+cast+any"
+        "+logical_and+logical_or+cummax+cumsum+argmax+arange+nonzero+nonzero_count+index_put",
+    )
+
+
+def test_without_their_kernels_histograms_are_counted_where_numbers_arrive(program: ProgramFunction) -> None:
+    program(
+        """
+        import pytest
+        torch.manual_seed(0)
+        numbers = torch.randint(0, 20, (1000,))
+        assert torch.equal(numbers.to("openreg:1").bincount(minlength=30).cpu(), numbers.bincount(minlength=30))
+        for dtype in (torch.float32, torch.float64):
+            x = torch.randn(1000, dtype=dtype)
+            x[0], x[1] = x.max(), x.min()  # at the bounds
+            for given in (x, torch.full((5,), 2.0, dtype=dtype), x[:0]):
+                for bounds in ((10, 0, 0), (7, -1, 1), (100, -3, 3)):
+                    assert torch.equal(given.to("openreg:1").histc(*bounds).cpu(), given.histc(*bounds))
+        assert torch.openreg.fallbacks() == {}
+        torch.tensor([1.0, torch.nan]).to("openreg").histc(3)
+        with pytest.raises(torch.AcceleratorError, match="histc: the range of the elements is not finite"):
+            torch.openreg.synchronize()
+        """,
+        OPENREG_SIM="only=sort_runs+merge_runs+index_places+reduce_places+copy+cast+fill+add+mul+div+eq+ne+ge+le"
+        "+logical_and+where+clamp_max+aminmax+remainder+assert+abs",
+    )
+
+
+def test_without_their_kernels_categories_are_drawn_as_with_them_and_permutations_by_sorting(
+    program: ProgramFunction,
+) -> None:
+    code = """
+        import pytest
+        weights = torch.tensor([[1.0, 2, 0, 7], [0, 0, 3, 1]])
+        torch.manual_seed(0)
+        for given in (weights, weights[0], weights.double(), weights.half()):
+            print(torch.multinomial(given.to("openreg:1"), 20, replacement=True).tolist())
+            print(torch.multinomial(given.to("openreg:1"), 2).tolist())
+        for count in (0, 1, 1000):
+            for dtype in (torch.int64, torch.int32, torch.float32):
+                order = torch.randperm(count, device="openreg:1", dtype=dtype)
+                assert order.dtype == dtype and order.sort().values.tolist() == list(range(count))
+        assert order.tolist() != torch.randperm(1000, device="openreg:1").tolist() != list(range(1000))
+        apart = torch.full((20,), -1, device="openreg:1")
+        torch.randperm(10, out=apart[::2])
+        assert sorted(apart.tolist()) == [-1] * 10 + list(range(10))
+        assert torch.openreg.fallbacks() == {}
+        for wrong, text in (([1, -1.0], "element < 0"), ([1, torch.nan], "element < 0"), ([0.0, 0], "sum of .* <= 0")):
+            torch.multinomial(torch.tensor(wrong).to("openreg"), 1)
+            with pytest.raises(torch.AcceleratorError, match=text):
+                torch.openreg.synchronize()
+            torch.openreg.reset_device(0)
+    """
+    few = (
+        "only=sort_runs+merge_runs+copy+cast+fill+div+mul+ge+lt+logical_and+all+sum+cumsum+searchsorted+assert"
+        "+random+uniform+exponential"
+    )
+    assert program(code, OPENREG_SIM=few) == program(code)
+
+
+def test_without_their_kernels_weights_are_normalized_by_a_norm_and_products(program: ProgramFunction) -> None:
+    program(
+        """
+        torch.manual_seed(0)
+        for dtype, limit in ((torch.float32, 1e-5), (torch.float64, 1e-12), (torch.float16, 1e-2)):
+            for dim, lengths in ((0, (4, 1, 1)), (2, (1, 1, 5))):
+                found, (v, g, grad) = [], (torch.randn(4, 3, 5), torch.rand(lengths) + 0.5, torch.randn(4, 3, 5))
+                for device in ("openreg:1", "cpu"):
+                    wide = dtype if device != "cpu" or dtype != torch.float16 else torch.float32
+                    given = [tensor.to(dtype).to(device, wide).requires_grad_() for tensor in (v, g)]
+                    result = torch._weight_norm(*given, dim)
+                    found.append([result, *torch.autograd.grad(result, given, grad.to(device, wide))])
+                for ours, expected in zip(*found):
+                    torch.testing.assert_close(ours.cpu(), expected.to(dtype), rtol=limit, atol=limit)
+        assert torch.openreg.fallbacks() == {}
+        """,
+        OPENREG_SIM="only=norm_2+mul+div+sum+add+copy+cast",
     )
 
 

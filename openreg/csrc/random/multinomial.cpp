@@ -2,6 +2,7 @@
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel.h"
 #include "ops/structured/plain.h"
+#include "random/draw_by_sorting.h"
 #include "random/generator.h"
 
 #include <ATen/core/Tensor.h>
@@ -53,6 +54,9 @@ at::Tensor& multinomialOut(
   }
   if (result.numel() == 0) {
     return result;
+  }
+  if (drawsBySorting(kernel<"multinomial">, device)) {
+    return result.copy_(multinomialBySorting(self, samples, replacement, generator));
   }
   // Both go back to the allocator when this returns; whoever gets them next on this stream comes after the kernel.
   const auto workspace = at::empty({rows, categories}, self.options().dtype(at::kDouble));

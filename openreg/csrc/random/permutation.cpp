@@ -2,6 +2,7 @@
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel.h"
 #include "ops/structured/plain.h"
+#include "random/draw_by_sorting.h"
 #include "random/generator.h"
 
 #include <ATen/core/Tensor.h>
@@ -28,6 +29,9 @@ at::Tensor& randpermOut(int64_t n, std::optional<at::Generator> generator, at::T
   result.resize_({n});
   if (n == 0) {
     return result;
+  }
+  if (drawsBySorting(kernel<"permutation">, device)) {
+    return result.copy_(permutationBySorting(n, result.device(), generator));
   }
   kernels::PermutationArgs args{};
   args.out = result.mutable_data_ptr();

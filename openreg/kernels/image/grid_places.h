@@ -1,131 +1,18 @@
-// Where grid samplers look: along each dimension, a position has up to four neighbours with weights, and the weights
-// have slopes: what they change by when the position moves.
+// Positions of a grid, some of one image at a time: their neighbours are found once, and used for all channels.
 #pragma once
 
-#include <array>
-#include <cmath>
+#include <algorithm>
 #include <vector>
 
-#include "kernels/image/grid_sampler.h"
+#include "kernels/image/grid_position.h"
+#include "kernels/loop/block.h"
 
 namespace openreg::kernels {
 
-/// The neighbours of a position along one dimension.
-template <class C>
-struct GridNeighbours {
-  int count = 0;
-  int64_t at[4];
-  bool isInside[4];
-  C weight[4];
-  C slope[4];    ///< Of the weight, by the grid's number.
-  C outside = 0; ///< What elements outside the image, zeros, add to a sum: NaN if the weights aren't numbers.
-};
+/// Positions that are worth a piece.
+constexpr int64_t kGridPiece = kBlock;
 
-template <class C>
-class GridAxis {
- public:
-  GridAxis(const GridSamplerArgs& args, int dimension) : args_(args), size_(args.imageSize[dimension]) {}
-
-  GridNeighbours<C> find(C grid) const {
-    // Over the image's elements; its slope is that by the grid's number.
-    C slope = args_.alignCorners != 0 ? C(size_ - 1) / 2 : C(size_) / 2;
-    C at = args_.alignCorners != 0 ? (grid + 1) / 2 * C(size_ - 1) : ((grid + 1) * C(size_) - 1) / 2;
-    GridNeighbours<C> found;
-    if (args_.interpolation == kCubic) {
-      const C left = std::floor(at);
-      const C t = at - left;
-      for (int i = 0; i < 4; ++i) {
-        const C distance = std::abs(t - C(i - 1));
-        const C sign = t - C(i - 1) < 0 ? C(-1) : C(1);
-        // The neighbours, not the position, are moved into the image.
-        C ignored = 1;
-        append(found, intoImage(left + C(i - 1), ignored), cubic(distance), cubicSlope(distance) * sign * slope);
-      }
-      found.outside = at - at;
-      return found;
-    }
-    at = intoImage(at, slope);
-    if (args_.interpolation == kNearest) {
-      append(found, std::nearbyint(at), C(1), C(0));
-      return found;
-    }
-    const C left = std::floor(at);
-    append(found, left, left + 1 - at, -slope);
-    append(found, left + 1, at - left, slope);
-    found.outside = at - at;
-    return found;
-  }
-
- private:
-  static constexpr int64_t kNearest = 1;
-  static constexpr int64_t kCubic = 2;
-  static constexpr int64_t kBorder = 1;
-  static constexpr int64_t kReflection = 2;
-
-  void append(GridNeighbours<C>& found, C at, C weight, C slope) const {
-    // What is no number, or too large for an integer, is outside.
-    const bool isInside = at >= 0 && at <= C(size_ - 1);
-    found.at[found.count] = isInside ? static_cast<int64_t>(at) : 0;
-    found.isInside[found.count] = isInside;
-    found.weight[found.count] = weight;
-    found.slope[found.count++] = slope;
-  }
-
-  /// Treats a position outside the image as the padding says. @param slope Multiplied by what that does to it.
-  C intoImage(C at, C& slope) const {
-    if (args_.padding == kReflection) {
-      at = args_.alignCorners != 0 ? reflect(at, C(0), C(size_ - 1), slope)
-                                   : reflect(at, C(-0.5), C(size_) - C(0.5), slope);
-    }
-    if (args_.padding == kReflection || args_.padding == kBorder) {
-      if (!(at > 0)) { // not a number, too
-        slope = 0;
-        return 0;
-      }
-      if (at >= C(size_ - 1)) {
-        slope = 0;
-        return C(size_ - 1);
-      }
-    }
-    return at;
-  }
-
-  static C reflect(C at, C low, C high, C& slope) {
-    const C span = high - low;
-    if (span <= 0) {
-      slope = 0;
-      return 0;
-    }
-    C distance = at - low;
-    if (distance < 0) {
-      distance = -distance;
-      slope = -slope;
-    }
-    const C rest = std::fmod(distance, span);
-    if (std::fmod(std::floor(distance / span), C(2)) == 0) {
-      return rest + low;
-    }
-    slope = -slope;
-    return span - rest + low;
-  }
-
-  static constexpr C kA = C(-0.75);
-  static C cubic(C x) {
-    return x <= 1 ? ((kA + 2) * x - (kA + 3)) * x * x + 1 : ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA;
-  }
-  static C cubicSlope(C x) {
-    return x <= 1 ? (3 * (kA + 2) * x - 2 * (kA + 3)) * x : (3 * kA * x - 10 * kA) * x + 8 * kA;
-  }
-
-  const GridSamplerArgs& args_;
-  int64_t size_;
-};
-
-/// What weights change by, by the grid's numbers for depth, height and width.
-template <class C>
-using GridSlopes = std::array<C, 3>;
-
-/// The neighbours of some positions of one image, along depth, height and width: found once, used for all channels.
+/// The neighbours of some positions in a row, an array for each thing that is asked of them.
 template <class C>
 class GridPlaces {
  public:
@@ -134,67 +21,119 @@ class GridPlaces {
     weights_.reserve(at_.capacity());
     slopes_.reserve(at_.capacity());
     for (int64_t i = 0; i < count; ++i, grid += args.dims) {
-      GridNeighbours<C> along[3];
-      along[0].count = 1; // of an image without depth
-      along[0].at[0] = 0;
-      along[0].isInside[0] = true;
-      along[0].weight[0] = 1;
-      along[0].slope[0] = 0;
-      for (int dim = 0; dim < args.dims; ++dim) {
-        along[2 - dim] = GridAxis<C>(args, 2 - dim).find(grid[dim]);
-      }
+      const GridPosition<C> position(args, grid);
       first_.push_back(at_.size());
-      append(args.imageSize, along);
-      // In three dimensions the CPU leaves out what is outside; in two it adds it.
-      outside_.push_back(args.dims == 2 ? std::array{along[1].outside, along[2].outside} : std::array{C(0), C(0)});
-      isCubic_ = along[2].count == 4;
+      position.forEachNeighbour(args.imageSize, [&](int64_t at, C weight, const GridSlopes<C>& slopes) {
+        at_.push_back(at);
+        weights_.push_back(weight);
+        slopes_.push_back(slopes);
+      });
+      starts_.push_back(position.start());
+      slopeStarts_.push_back({position.startOfSlope(0), position.startOfSlope(1), position.startOfSlope(2)});
     }
     first_.push_back(at_.size());
   }
 
-  // The neighbours of all positions in a row, an array for each thing that is asked of them.
   size_t first(int64_t position) const { return first_[static_cast<size_t>(position)]; }
   size_t count() const { return at_.size(); }
   const int64_t* at() const { return at_.data(); } ///< Numbers of elements in their plane.
   const C* weights() const { return weights_.data(); }
   const GridSlopes<C>* slopes() const { return slopes_.data(); }
-
-  /// Where a sum over the neighbours starts.
-  C start(int64_t position) const {
-    const auto& [height, width] = outside_[static_cast<size_t>(position)];
-    return height + width;
-  }
-  /// Where the sum of what they change by starts. A linear slope is always a number.
-  GridSlopes<C> slopesAt(int64_t position) const {
-    const auto& [height, width] = outside_[static_cast<size_t>(position)];
-    return {C(0), width + (isCubic_ ? height : C(0)), height + (isCubic_ ? width : C(0))};
-  }
+  C start(int64_t position) const { return starts_[static_cast<size_t>(position)]; }
+  GridSlopes<C> slopesAt(int64_t position) const { return slopeStarts_[static_cast<size_t>(position)]; }
 
  private:
-  void append(const Extent& size, const GridNeighbours<C> (&along)[3]) {
-    const auto& [depth, height, width] = along;
-    for (int d = 0; d < depth.count; ++d) {
-      for (int h = 0; h < height.count; ++h) {
-        for (int w = 0; w < width.count; ++w) {
-          if (depth.isInside[d] && height.isInside[h] && width.isInside[w]) {
-            at_.push_back((depth.at[d] * size[1] + height.at[h]) * size[2] + width.at[w]);
-            weights_.push_back(depth.weight[d] * height.weight[h] * width.weight[w]);
-            slopes_.push_back(
-                {depth.slope[d] * height.weight[h] * width.weight[w],
-                 depth.weight[d] * height.slope[h] * width.weight[w],
-                 depth.weight[d] * height.weight[h] * width.slope[w]});
-          }
-        }
-      }
-    }
-  }
-
   std::vector<int64_t> at_;
   std::vector<C> weights_;
   std::vector<GridSlopes<C>> slopes_;
   std::vector<size_t> first_; ///< Where each position's neighbours begin; behind them, how many there are.
-  std::vector<std::array<C, 2>> outside_;
-  bool isCubic_ = false;
+  std::vector<C> starts_;
+  std::vector<GridSlopes<C>> slopeStarts_;
 };
+
+// LITERALINCLUDE START: GRID SAMPLER
+/// Writes the result at some positions of an image, in all its channels.
+template <class C>
+void samplePositions(const GridSamplerArgs& args, int64_t n, int64_t begin, int64_t count) {
+  const int64_t positions = product(args.resultSize);
+  const int64_t plane = product(args.imageSize);
+  const GridPlaces<C> places(args, static_cast<const C*>(args.grid) + (n * positions + begin) * args.dims, count);
+  for (int64_t channel = n * args.channels; channel < (n + 1) * args.channels; ++channel) {
+    const C* image = static_cast<const C*>(args.image) + channel * plane;
+    C* result = static_cast<C*>(args.result) + channel * positions + begin;
+    size_t k = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      C sum = places.start(i);
+      for (const size_t end = places.first(i + 1); k < end; ++k) {
+        sum += image[places.at()[k]] * places.weights()[k];
+      }
+      result[i] = sum;
+    }
+  }
+}
+// LITERALINCLUDE END: GRID SAMPLER
+
+/// Of each neighbour, adds up over the channels what it has of the gradient.
+template <class C>
+void addUpNeighbours(const GridPlaces<C>& places, int64_t count, const C* grad, const C* image, C* sums) {
+  for (int64_t i = 0; i < count; ++i) {
+    const C given = grad[i];
+    for (size_t k = places.first(i); k < places.first(i + 1); ++k) {
+      sums[k] += given * image[places.at()[k]];
+    }
+  }
+}
+
+template <class C>
+void spreadToNeighbours(const GridPlaces<C>& places, int64_t count, const C* grad, C* gradImage) {
+  for (int64_t i = 0; i < count; ++i) {
+    const C given = grad[i];
+    for (size_t k = places.first(i); k < places.first(i + 1); ++k) {
+      gradImage[places.at()[k]] += given * places.weights()[k];
+    }
+  }
+}
+
+/// Adds to the gradients of an image what comes from some positions, and writes those of the grid there.
+template <class C>
+void derivePositions(const GridSamplerArgs& args, int64_t n, int64_t begin, int64_t count) {
+  const int64_t positions = product(args.resultSize);
+  const int64_t plane = product(args.imageSize);
+  const int64_t row = (n * positions + begin) * args.dims;
+  const GridPlaces<C> places(args, static_cast<const C*>(args.grid) + row, count);
+  std::vector<C> sums(places.count());
+  for (int64_t channel = n * args.channels; channel < (n + 1) * args.channels; ++channel) {
+    const C* grad = static_cast<const C*>(args.result) + channel * positions + begin;
+    const C* image = static_cast<const C*>(args.image) + channel * plane;
+    addUpNeighbours(places, count, grad, image, sums.data());
+    if (args.gradImage != nullptr) {
+      spreadToNeighbours(places, count, grad, static_cast<C*>(args.gradImage) + channel * plane);
+    }
+  }
+  for (int64_t i = 0; args.gradGrid != nullptr && i < count; ++i) {
+    auto slopes = places.slopesAt(i);
+    for (size_t k = places.first(i); k < places.first(i + 1); ++k) {
+      for (int dim = 0; dim < 3; ++dim) {
+        slopes.by[dim] += sums[k] * places.slopes()[k].by[dim];
+      }
+    }
+    for (int dim = 0; dim < args.dims; ++dim) {
+      static_cast<C*>(args.gradGrid)[row + i * args.dims + dim] = slopes.by[2 - dim];
+    }
+  }
+}
+
+/// Writes the gradients of an image and of its grid.
+template <class C>
+void deriveImage(const GridSamplerArgs& args, int64_t n) {
+  if (args.gradImage != nullptr) {
+    const int64_t size = args.channels * product(args.imageSize);
+    std::fill_n(static_cast<C*>(args.gradImage) + n * size, size, C(0));
+  }
+  const int64_t positions = product(args.resultSize);
+  for (int64_t begin = 0; begin < positions; begin += kGridPiece) {
+    derivePositions<C>(args, n, begin, std::min(kGridPiece, positions - begin));
+  }
+}
 
 } // namespace openreg::kernels

@@ -1,127 +1,40 @@
 // The kernels "cdist.…" and "pdist.…": distances between rows.
 #include "kernels/linalg/distance.h"
 
-#include <algorithm>
-#include <cmath>
-#include <type_traits>
-#include <vector>
-
-#include "kernels/linalg/distance_norms.h"
+#include "kernels/linalg/distance_loops.h"
 #include "kernels/linalg/distance_rows.h"
-#include "kernels/loop/block.h"
-#include "kernels/loop/multiversion.h"
 
 namespace openreg::kernels {
 
 namespace {
 
-/// Rows whose distances from another one are computed side by side, so that no sum goes across a vector.
-constexpr int64_t kTile = 32;
-
-/// The sums of terms of the differences between a row and those of a tile. In T a block at a time, and then wider.
-template <class T, class N, class C>
-OPENREG_MULTIVERSION void sumTerms(N norm, const C* row, const C* tile, int64_t columns, double* to) {
-  std::fill_n(to, kTile, 0.0);
-  for (int64_t begin = 0; begin < columns; begin += kBlock) {
-    T sums[kTile] = {};
-    for (int64_t i = begin; i < std::min(columns, begin + kBlock); ++i) {
-      for (int64_t k = 0; k < kTile; ++k) {
-        sums[k] = norm.join(sums[k], norm.term(std::abs(T(row[i]) - T(tile[i * kTile + k]))));
-      }
-    }
-    for (int64_t k = 0; k < kTile; ++k) {
-      to[k] = norm.join(to[k], static_cast<double>(sums[k]));
-    }
-  }
-}
-
-template <class N, class C>
-OPENREG_MULTIVERSION void finishSums(N norm, const double* sums, C* to) {
-  for (int64_t k = 0; k < kTile; ++k) {
-    to[k] = static_cast<C>(norm.finish(sums[k]));
-  }
-}
-
-/// Some rows: their first elements side by side, then their second ones, and so on.
 template <class C>
-class Tile {
+class Cdist : public DistanceRows {
  public:
-  explicit Tile(int64_t columns) : columns_(columns), elements_(static_cast<size_t>(columns * kTile)) {}
-
-  /// Takes some rows of a matrix, which may be fewer than there is room for.
-  void take(const C* from, int64_t rows) {
-    for (int64_t k = 0; k < rows; ++k) {
-      for (int64_t i = 0; i < columns_; ++i) {
-        elements_[static_cast<size_t>(i * kTile + k)] = from[k * columns_ + i];
-      }
-    }
-  }
-
-  /// The distances of a row from each of these.
-  template <class N>
-  void distances(N norm, const C* row, C (&to)[kTile]) const {
-    double sums[kTile];
-    using T = N::template Term<C>;
-    sumTerms<T>(norm, row, elements_.data(), columns_, sums);
-    if (std::is_same_v<T, float> && !std::all_of(sums, sums + kTile, &isOfFloat)) {
-      sumTerms<double>(norm, row, elements_.data(), columns_, sums);
-    }
-    finishSums(norm, sums, to);
-  }
-
- private:
-  int64_t columns_;
-  std::vector<C> elements_;
-};
-
-/// Calls `put(row, other, count, distances)` for the distances of each row of a run from `count` others at a time.
-/// @param after Whether the others are those of the same matrix that come after the row.
-template <class C, class Put>
-void distancesOf(const DistanceArgs& args, const RowRun& run, bool after, Put put) {
-  const C* rows = static_cast<const C*>(args.first) + run.batch * args.rows * args.columns;
-  const C* others = after ? rows : static_cast<const C*>(args.second) + run.batch * args.others * args.columns;
-  Tile<C> tile(args.columns);
-  C distances[kTile];
-  withNorm(args.p, [&](auto norm) {
-    for (int64_t other = after ? run.begin + 1 : 0; other < args.others; other += kTile) {
-      const int64_t count = std::min(kTile, args.others - other);
-      const int64_t end = after ? std::min(run.end, other + count - 1) : run.end;
-      tile.take(others + other * args.columns, count);
-      for (int64_t row = run.begin; row < end; ++row) {
-        tile.distances(norm, rows + row * args.columns, distances);
-        put(row, other, count, distances);
-      }
-    }
-  });
-}
-
-template <class C>
-struct Cdist {
-  void operator()(const DistanceArgs& args, orKernelContext& context) const {
-    forEachRun(args, context, [](const DistanceArgs& args, const RowRun& run) {
-      C* to = static_cast<C*>(args.distances) + run.batch * args.rows * args.others;
-      distancesOf<C>(args, run, false, [&](int64_t row, int64_t other, int64_t count, const C* distances) {
-        std::copy_n(distances, count, to + row * args.others + other);
-      });
+  using DistanceRows::DistanceRows;
+  void operator()(int64_t begin, int64_t end) const {
+    forEachRun(begin, end, [&](const RowRun& run) {
+      C* to = static_cast<C*>(args_.distances) + run.batch * args_.rows * args_.others;
+      const auto placeOf = [&](int64_t row, int64_t other) { return row * args_.others + other; };
+      findDistances(args_, run, /*after=*/false, to, placeOf);
     });
   }
 };
 
 template <class C>
-struct Pdist {
-  void operator()(const DistanceArgs& args, orKernelContext& context) const {
-    forEachRun(args, context, [](const DistanceArgs& args, const RowRun& run) {
-      C* to = static_cast<C*>(args.distances);
-      distancesOf<C>(args, run, true, [&](int64_t row, int64_t other, int64_t count, const C* distances) {
-        const int64_t first = std::max(other, row + 1);
-        std::copy(distances + (first - other), distances + count, to + pairOf(row, first, args.rows));
-      });
+class Pdist : public DistanceRows {
+ public:
+  using DistanceRows::DistanceRows;
+  void operator()(int64_t begin, int64_t end) const {
+    forEachRun(begin, end, [&](const RowRun& run) {
+      const auto placeOf = [&](int64_t row, int64_t other) { return pairOf(row, other, args_.rows); };
+      findDistances(args_, run, /*after=*/true, static_cast<C*>(args_.distances), placeOf);
     });
   }
 };
 
-const RegisterTypes<"cdist", DistanceArgs, Cdist, float, double> kCdist;
-const RegisterTypes<"pdist", DistanceArgs, Pdist, float, double> kPdist;
+const RowLoops<"cdist", DistanceArgs, Cdist, float, double> kCdist;
+const RowLoops<"pdist", DistanceArgs, Pdist, float, double> kPdist;
 
 } // namespace
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "kernels/launch/registry.h"
 #include "kernels/linalg/distance.h"
 #include "kernels/loop/element.h"
+#include "kernels/loop/loops.h"
 
 namespace openreg::kernels {
 
@@ -16,23 +16,26 @@ struct RowRun {
   int64_t end;
 };
 
-/// Calls `use(args, run)` for all rows of `first`, in runs.
-template <class Use>
-void forEachRun(const DistanceArgs& args, orKernelContext& context, Use) {
-  context.parallelFor(
-      &context, args.batch * args.rows, std::max(int64_t{1}, kGrain / (args.others * args.columns + 1)),
-      [](void* state, int64_t begin, int64_t end) {
-        const auto& args = *static_cast<const DistanceArgs*>(state);
-        while (begin < end) {
-          const int64_t batch = begin / args.rows;
-          const int64_t before = batch * args.rows;
-          const int64_t next = std::min(end, before + args.rows);
-          Use{}(args, RowRun{batch, begin - before, next - before});
-          begin = next;
-        }
-      },
-      const_cast<DistanceArgs*>(&args));
-}
+/// All rows of `first`.
+class DistanceRows : public LoopOver<DistanceArgs> {
+ public:
+  using LoopOver::LoopOver;
+  int64_t count() const { return args_.batch * args_.rows; }
+  int64_t grain() const { return std::max(int64_t{1}, kGrain / (args_.others * args_.columns + 1)); }
+
+ protected:
+  /// Calls `use(run)` for the rows [begin, end) of all batches, in runs.
+  template <class Use>
+  void forEachRun(int64_t begin, int64_t end, Use use) const {
+    while (begin < end) {
+      const int64_t batch = begin / args_.rows;
+      const int64_t before = batch * args_.rows;
+      const int64_t next = std::min(end, before + args_.rows);
+      use(RowRun{batch, begin - before, next - before});
+      begin = next;
+    }
+  }
+};
 
 /// Where "pdist" has the distance between row i and a later row j.
 inline int64_t pairOf(int64_t i, int64_t j, int64_t rows) {

@@ -197,59 +197,7 @@ struct FloatingGemm {
   }
 };
 
-/// Integers, which BLAS does not have: a row of the result at a time.
-void multiplyIntegers(const GemmArgs& args, int64_t batch, int64_t row, int64_t column, int64_t columns) {
-  const int64_t size = elementSize(args.dtype);
-  const auto address = [&](const Matrix& matrix, int64_t i, int64_t j) {
-    return static_cast<char*>(matrix.data) +
-           (batch * matrix.batchStride + i * matrix.rowStride + j * matrix.colStride) * size;
-  };
-  int64_t sums[kBlock] = {};
-  int64_t values[kBlock];
-  for (int64_t k = 0; k < args.k; ++k) {
-    int64_t factor = 0;
-    load(args.dtype, address(args.a, row, k), 0, 1, &factor);
-    load(args.dtype, address(args.b, k, column), args.b.colStride * size, columns, values);
-    for (int64_t j = 0; j < columns; ++j) {
-      sums[j] += factor * values[j];
-    }
-  }
-  const auto alpha = scalar<int64_t>(args.alpha);
-  const auto beta = scalar<int64_t>(args.beta);
-  char* c = address(args.c, row, column);
-  if (beta != 0) {
-    load(args.dtype, c, args.c.colStride * size, columns, values);
-  }
-  for (int64_t j = 0; j < columns; ++j) {
-    sums[j] = alpha * sums[j] + (beta != 0 ? beta * values[j] : 0);
-  }
-  store(args.dtype, c, args.c.colStride * size, columns, sums);
-}
-
-struct IntegerGemm {
-  void operator()(const GemmArgs& args, orKernelContext& context) const {
-    if (computeTypeOf(args.dtype) != ComputeType::Int64) {
-      return context.fail(&context, orErrorInvalidValue, "dtype is not an integer type");
-    }
-    Product product{args, nullptr, true};
-    context.parallelFor(
-        &context, args.batch * product.panels(), product.grain(),
-        [](void* state, int64_t begin, int64_t end) {
-          const auto& self = *static_cast<const Product*>(state);
-          self.parts(begin, end, [&](int64_t batch, int64_t row, int64_t rows, int64_t, int64_t columns) {
-            for (int64_t i = row; i < row + rows; ++i) {
-              for (int64_t j = 0; j < columns; j += kBlock) {
-                multiplyIntegers(self.args, batch, i, j, std::min(kBlock, columns - j));
-              }
-            }
-          });
-        },
-        &product);
-  }
-};
-
 const RegisterTypes<"gemm", GemmArgs, FloatingGemm, float, double, Complex<float>, Complex<double>> kFloating;
-const Register<"gemm.int64", GemmArgs, IntegerGemm> kInteger;
 
 } // namespace
 

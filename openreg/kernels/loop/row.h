@@ -43,6 +43,23 @@ class RowRoom {
   std::vector<C> elements_;
 };
 
+/// Calls `use(i)` for each element of a row, with others at the same time.
+template <class Use>
+void forEachOfRow(int64_t count, Use use) {
+  for (int64_t i = 0; i < count; ++i) {
+    use(i);
+  }
+}
+
+/// A row will be read soon: what of it is not in the cache may be on its way till then.
+template <class C>
+void prefetchRow(const C* row, int64_t count) {
+  constexpr int64_t kCacheLine = 64;
+  for (int64_t i = 0; i < count; i += kCacheLine / static_cast<int64_t>(sizeof(C))) {
+    __builtin_prefetch(row + i);
+  }
+}
+
 /// Calls `use()` in one of the threads that do a row together: for what is read and then written anew.
 template <class Use>
 void onceARow(Use use) {

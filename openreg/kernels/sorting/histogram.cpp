@@ -1,4 +1,4 @@
-// The kernels "bincount", "histc.…" and "repeat_interleave".
+// The kernels "bincount" and "histc.…".
 #include "kernels/sorting/histogram.h"
 
 #include <algorithm>
@@ -81,31 +81,8 @@ struct Histogram {
   }
 };
 
-template <class T>
-void repeat(const RepeatArgs& args, orKernelContext& context) {
-  T* out = static_cast<T*>(args.out);
-  int64_t at = 0;
-  for (int64_t i = 0; i < args.count; ++i) {
-    if (args.ends[i] < at || args.ends[i] > args.size) {
-      return context.fail(&context, orErrorAssert, "repeats are negative, or more than output_size");
-    }
-    std::fill(out + at, out + args.ends[i], static_cast<T>(i));
-    at = args.ends[i];
-  }
-  if (at != args.size) {
-    context.fail(&context, orErrorAssert, "repeats are fewer than output_size");
-  }
-}
-
-struct Repeat {
-  void operator()(const RepeatArgs& args, orKernelContext& context) const {
-    args.narrow != 0 ? repeat<int32_t>(args, context) : repeat<int64_t>(args, context);
-  }
-};
-
 const RegisterTypes<"histc", HistogramArgs, Histogram, float, double> kHistogram;
 const Register<"bincount", BincountArgs, Bincount> kBincount;
-const Register<"repeat_interleave", RepeatArgs, Repeat> kRepeat;
 
 } // namespace
 

@@ -4,7 +4,12 @@
 
 #include <kernels/normalization/normalization.h>
 
+#include <ATen/ops/div.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/sum.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -30,11 +35,31 @@ Args describeVectors(const char* op, const at::Tensor& direction, const at::Tens
   return args;
 }
 
+/// Whether a device lacks a kernel of these, but has those that make it.
+bool isComposed(const KernelFamily& family, const at::Tensor& direction) {
+  return !hasKernel(family, direction) && hasKernel(kernelFamily<"norm_2">, direction);
+}
+
+/// An argument as an array of outer × vectors × inner numbers, of which a length has one of each vector.
+template <class Args>
+at::Tensor asVectors(const Args& args, const at::Tensor& tensor) {
+  const auto array = asArray(tensor);
+  return tensor.numel() == args.vectors ? array.view({1, args.vectors, 1})
+                                        : array.view({args.outer, args.vectors, args.inner});
+}
+
 TwoTensors weightNorm(const at::Tensor& direction, const at::Tensor& length, int64_t dim) {
   using Args = kernels::WeightNormArgs;
   const auto args = describeVectors<Args>("_weight_norm_interface", direction, length, dim);
   const auto result = at::empty_like(direction, at::MemoryFormat::Contiguous);
   const auto norms = at::empty_like(length, at::MemoryFormat::Contiguous);
+  if (isComposed(kernelFamily<"weight_norm">, direction)) {
+    const auto v = asVectors(args, direction);
+    const auto sizes = at::linalg_vector_norm(v, 2, at::IntArrayRef({0, 2}), /*keepdim=*/true);
+    result.copy_(at::mul(v, at::div(asVectors(args, length), sizes)).view_as(result));
+    norms.copy_(sizes.view_as(norms));
+    return {result, norms};
+  }
   const ArrayOutput output(result), lengths(norms);
   launchOverArrays(
       kernelFamily<"weight_norm">, direction, args,
@@ -59,6 +84,14 @@ TwoTensors weightNormBackward(
       " and saved_norms of as many elements as saved_g, but got ", grad.sizes(), " and ", norms.sizes());
   const auto gradDirection = at::empty_like(direction, at::MemoryFormat::Contiguous);
   const auto gradLength = at::empty_like(length, at::MemoryFormat::Contiguous);
+  if (isComposed(kernelFamily<"weight_norm_backward">, direction)) {
+    const auto v = asVectors(args, direction), toOutput = asVectors(args, grad), sizes = asVectors(args, norms);
+    const auto along = at::div(at::sum(at::mul(toOutput, v), {0, 2}, /*keepdim=*/true), sizes);
+    const auto across = at::sub(toOutput, at::mul(v, at::div(along, sizes)));
+    gradDirection.copy_(at::mul(across, at::div(asVectors(args, length), sizes)).view_as(gradDirection));
+    gradLength.copy_(along.view_as(gradLength));
+    return {gradDirection, gradLength};
+  }
   const ArrayOutput toDirection(gradDirection), toLength(gradLength);
   launchOverArrays(
       kernelFamily<"weight_norm_backward">, direction, args,

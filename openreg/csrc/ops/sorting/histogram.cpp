@@ -1,14 +1,29 @@
 // bincount, histc and repeat_interleave: counting, and its reverse.
+#include "ops/indexing/index_places.h"
 #include "ops/launch/arrays.h"
 #include "ops/structured/plain.h"
 #include "ops/structured/structured_output.h"
 
 #include <kernels/sorting/histogram.h>
 
+#include <ATen/ops/_assert_async.h>
+#include <ATen/ops/add.h>
 #include <ATen/ops/aminmax.h>
+#include <ATen/ops/clamp_max.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/eq.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ge.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/le.h>
+#include <ATen/ops/logical_and.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
@@ -18,6 +33,9 @@ namespace openreg {
 namespace {
 
 at::Tensor countNumbers(const at::Tensor& numbers, int64_t bins) {
+  if (kernel<"bincount">.find(numbers.device().index()) == nullptr && hasIndexPlaces(numbers.device())) {
+    return at::zeros({bins}, numbers.options()).index_add_(0, numbers, at::ones_like(numbers));
+  }
   auto counts = at::empty({bins}, numbers.options());
   kernels::BincountArgs args{};
   args.counts = counts.mutable_data_ptr<int64_t>();
@@ -57,6 +75,25 @@ at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& may
   return at::zeros({bins}, self.options().dtype(sumType)).index_add_(0, places, weights.to(sumType));
 }
 
+/// What the kernel "histc" writes, in the type that it computes in.
+at::Tensor countInBins(const at::Tensor& self, const kernels::HistogramArgs& args) {
+  const auto numbers = asArray(self).reshape({-1});
+  auto lower = at::full({}, args.lower, numbers.options());
+  auto upper = at::full({}, args.upper, numbers.options());
+  if (args.lower == args.upper && numbers.numel() > 0) {
+    std::tie(lower, upper) = at::aminmax(numbers);
+    at::_assert_async(at::isfinite(at::sub(upper, lower)), "torch.histc: the range of the elements is not finite");
+  }
+  const auto apart = at::eq(lower, upper).to(numbers.scalar_type());
+  lower = at::sub(lower, apart);
+  upper = at::add(upper, apart);
+  const auto counts = at::logical_and(at::ge(numbers, lower), at::le(numbers, upper));
+  const auto along =
+      at::div(at::mul(at::sub(at::where(counts, numbers, lower), lower), args.bins), at::sub(upper, lower));
+  const auto places = at::clamp_max(along.to(at::kLong), args.bins - 1);
+  return at::zeros({args.bins}, numbers.options()).index_add_(0, places, counts.to(numbers.scalar_type()));
+}
+
 at::Tensor&
 histcOut(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at::Scalar& upper, at::Tensor& out) {
   TORCH_CHECK(bins > 0, "bins must be > 0, but got ", bins);
@@ -74,6 +111,9 @@ histcOut(const at::Tensor& self, int64_t bins, const at::Scalar& lower, const at
   args.count = self.numel();
   args.bins = bins;
   resizeOutput(out, {bins}, {}, self.options());
+  if (!hasKernel(kernelFamily<"histc">, self) && hasIndexPlaces(self.device())) {
+    return out.copy_(countInBins(self, args));
+  }
   const ArrayOutput counts(out);
   launchOverArrays(
       kernelFamily<"histc">, self, args,

@@ -6,8 +6,23 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/ReduceOpsUtils.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/cummax.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/eq.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/logical_and.h>
+#include <ATen/ops/logical_or.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/sort.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
 
 #include <limits>
@@ -18,9 +33,52 @@ namespace {
 
 using Outputs = std::tuple<at::Tensor&, at::Tensor&>;
 
+// LITERALINCLUDE START: PLACES IN A SORTED ROW
+/// Where in rows that are sorted along `dim` the element is that an operator finds, as gather() takes it.
+using PlaceInSorted = at::Tensor (*)(const kernels::SortArgs& args, const at::Tensor& sorted, int64_t dim);
+
+at::Tensor everywhere(int64_t place, const at::Tensor& sorted, int64_t dim) {
+  auto sizes = sorted.sizes().vec();
+  sizes[dim] = 1;
+  return at::full(sizes, place, sorted.options().dtype(at::kLong));
+}
+
+at::Tensor kthPlace(const kernels::SortArgs& args, const at::Tensor& sorted, int64_t dim) {
+  return everywhere(args.k - 1, sorted, dim);
+}
+
+/// What is not a number comes last, and is the median if one of it is there, unless it is ignored.
+at::Tensor medianPlace(const kernels::SortArgs& args, const at::Tensor& sorted, int64_t dim) {
+  if (!sorted.is_floating_point()) {
+    return everywhere((sorted.size(dim) - 1) / 2, sorted, dim);
+  }
+  const auto numbers = at::sum(at::eq(sorted, sorted), dim, /*keepdim=*/true);
+  const auto middle = at::div(at::clamp_min(at::sub(numbers, 1), 0), 2, "floor");
+  return args.ignoresNan != 0 ? middle : at::where(at::eq(numbers, sorted.size(dim)), middle, numbers);
+}
+
+/// The end of the first of the longest runs of one element.
+at::Tensor modePlace(const kernels::SortArgs& /*args*/, const at::Tensor& sorted, int64_t dim) {
+  const int64_t others = sorted.size(dim) - 1;
+  const auto element = sorted.narrow(dim, 1, others);
+  const auto before = sorted.narrow(dim, 0, others);
+  // Those that are not numbers are one run, too.
+  const auto areNumbers = at::logical_or(at::eq(element, element), at::eq(before, before));
+  auto along = c10::SmallVector<int64_t, 8>(sorted.dim(), 1);
+  along[dim] = others + 1;
+  const auto at = at::arange(others + 1, sorted.options().dtype(at::kLong)).view(along);
+  auto begins = at::zeros_like(sorted, sorted.options().dtype(at::kLong));
+  begins.narrow(dim, 1, others)
+      .copy_(at::mul(at::logical_and(at::ne(element, before), areNumbers), at.narrow(dim, 1, others)));
+  return at::argmax(at::sub(at, std::get<0>(at::cummax(begins, dim))), dim, /*keepdim=*/true);
+}
+// LITERALINCLUDE END: PLACES IN A SORTED ROW
+
 /// Finds one element along `dim`, and where it is, for each of the others.
+/// @param place For a device that has no kernel for it, but one that sorts.
 Outputs findAlong(
     const Kernel& kernel,
+    PlaceInSorted place,
     const kernels::SortArgs& args,
     const at::Tensor& self,
     int64_t dim,
@@ -38,6 +96,15 @@ Outputs findAlong(
   }
   resizeOutput(values, sizes, {}, self.options());
   resizeOutput(indices, sizes, {}, self.options().dtype(at::kLong));
+  const auto device = self.device().index();
+  if (kernel.find(device) == nullptr && canSort(device) && values.numel() > 0) {
+    const auto [sorted, from] =
+        at::sort(self.dim() == 0 ? self.unsqueeze(0) : self, /*stable=*/true, dim, /*descending=*/false);
+    const auto found = place(args, sorted, dim);
+    values.copy_(sorted.gather(dim, found).view(sizes));
+    indices.copy_(from.gather(dim, found).view(sizes));
+    return {values, indices};
+  }
   const bool isReduced = !keepDim && self.dim() > 0;
   launchSort(
       kernel, args, self, dim, isReduced ? values.unsqueeze(dim) : values,
@@ -53,14 +120,14 @@ kthValueOut(const at::Tensor& self, int64_t k, int64_t dim, bool keepDim, at::Te
   at::assert_no_overlap(self, values);
   kernels::SortArgs args{};
   args.k = k;
-  return findAlong(kernel<"kthvalue">, args, self, dim, keepDim, values, indices);
+  return findAlong(kernel<"kthvalue">, kthPlace, args, self, dim, keepDim, values, indices);
 }
 
 template <bool ignoresNan>
 Outputs medianOut(const at::Tensor& self, int64_t dim, bool keepDim, at::Tensor& values, at::Tensor& indices) {
   kernels::SortArgs args{};
   args.ignoresNan = ignoresNan ? 1 : 0;
-  return findAlong(kernel<"median">, args, self, dim, keepDim, values, indices);
+  return findAlong(kernel<"median">, medianPlace, args, self, dim, keepDim, values, indices);
 }
 
 template <bool ignoresNan>
@@ -76,7 +143,7 @@ at::Tensor median(const at::Tensor& self) {
 }
 
 Outputs modeOut(const at::Tensor& self, int64_t dim, bool keepDim, at::Tensor& values, at::Tensor& indices) {
-  return findAlong(kernel<"mode">, {}, self, dim, keepDim, values, indices);
+  return findAlong(kernel<"mode">, modePlace, {}, self, dim, keepDim, values, indices);
 }
 
 std::tuple<at::Tensor, at::Tensor> mode(const at::Tensor& self, int64_t dim, bool keepDim) {

@@ -66,17 +66,23 @@ void sortByMerging(const kernels::SortArgs& sort, const at::Tensor& in, const Pl
   args.size = sort.size;
   args.dtype = sort.dtype;
   args.descending = sort.descending;
-  auto from = Places::like(in), to = Places::like(in);
-  launchRuns(kernel<"sort_runs">, args, {in, {}}, from);
+  const bool isWhole = sort.kept == sort.size;
+  // What a launch leaves runs of is the result if a run is a row, and else what the next one reads.
+  const auto placesOf = [&](int64_t run) { return isWhole && run >= sort.size ? out : Places::like(in); };
+  auto sorted = placesOf(kernels::kSortedRun);
+  launchRuns(kernel<"sort_runs">, args, {in, {}}, sorted);
   for (args.run = kernels::kSortedRun; args.run < args.size; args.run *= 2) {
-    launchRuns(kernel<"merge_runs">, args, from, to);
-    std::swap(from, to);
+    const auto runs = std::exchange(sorted, placesOf(2 * args.run));
+    launchRuns(kernel<"merge_runs">, args, runs, sorted);
   }
-  const auto first = [&](const at::Tensor& sorted, const at::Tensor& like) {
-    return sorted.view({sort.rows, sort.size}).narrow(1, 0, sort.kept).view_as(like);
+  if (isWhole) {
+    return;
+  }
+  const auto first = [&](const at::Tensor& all, const at::Tensor& like) {
+    return all.view({sort.rows, sort.size}).narrow(1, 0, sort.kept).view_as(like);
   };
-  out.values.copy_(first(from.values, out.values));
-  out.indices.copy_(first(from.indices, out.indices));
+  out.values.copy_(first(sorted.values, out.values));
+  out.indices.copy_(first(sorted.indices, out.indices));
 }
 // LITERALINCLUDE END: SORT BY MERGING
 

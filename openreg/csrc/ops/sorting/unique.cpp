@@ -1,6 +1,7 @@
 // unique: each element, or slice, once. How many there are decides the shapes, so these operators wait for the device.
 #include "ops/launch/dtype.h"
 #include "ops/launch/kernel.h"
+#include "ops/sorting/sort.h"
 #include "ops/structured/plain.h"
 
 #include <kernels/launch/pointers.h>
@@ -8,6 +9,7 @@
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/ops/any.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -87,11 +89,25 @@ std::optional<ThreeTensors> withoutSlices(const at::Tensor& self, int64_t dim) {
   return std::nullopt;
 }
 
+/// The order of rows: by the last column first, so that what is equal in an earlier one is in order already.
+at::Tensor sortByColumns(const at::Tensor& rows) {
+  auto order = at::arange(rows.size(0), rows.options().dtype(at::kLong));
+  for (int64_t column = rows.size(1) - 1; column >= 0; --column) {
+    const auto numbers = rows.select(1, column).index_select(0, order);
+    order = order.index_select(0, std::get<1>(at::sort(numbers, /*stable=*/std::optional(true))));
+  }
+  return order;
+}
+
 /// The order of slices, the first differing element of which decides.
 at::Tensor sortSlices(const at::Tensor& self, int64_t dim) {
   TORCH_CHECK_NOT_IMPLEMENTED(
       !self.is_complex(), "\"unique\" not implemented for '", c10::toString(self.scalar_type()), "'");
   const auto rows = self.movedim(dim, 0).reshape({self.size(dim), -1}).contiguous();
+  const auto device = self.device().index();
+  if (kernel<"sort_rows">.find(device) == nullptr && canSort(device)) {
+    return sortByColumns(rows);
+  }
   auto order = at::empty({self.size(dim)}, self.options().dtype(at::kLong));
   kernels::SortRowsArgs args{};
   args.order = order.mutable_data_ptr<int64_t>();
@@ -103,7 +119,7 @@ at::Tensor sortSlices(const at::Tensor& self, int64_t dim) {
       kernels::contiguousPointer(offsetof(kernels::SortRowsArgs, order), orAccessWrite, order.nbytes()),
       kernels::contiguousPointer(offsetof(kernels::SortRowsArgs, in), orAccessRead, rows.nbytes()),
   };
-  launch(kernel<"sort_rows">, self.device().index(), args, pointers);
+  launch(kernel<"sort_rows">, device, args, pointers);
   return order;
 }
 

@@ -54,6 +54,10 @@ void forEachOfRow(int64_t count, Use use) {
   }
 }
 
+/// A row will be read soon. Other blocks work meanwhile: there is nothing to do.
+template <class C>
+void prefetchRow(const C* /*row*/, int64_t /*count*/) {}
+
 /// Calls `use()` in one thread of the block: for what is read and then written anew.
 template <class Use>
 void onceARow(Use use) {
@@ -183,9 +187,9 @@ struct SumIn {
 };
 
 /// Σ a · b
-template <class C, class S>
-C dot(int64_t count, const Row<C>& a, const S& b) {
-  return C(reduceRow(SumIn<Accumulator<C>>(), count, ProductOfRows<Row<C>, S>{a, b}));
+template <class R, class S, class C = ElementOf<R>>
+C dot(int64_t count, const R& a, const S& b) {
+  return C(reduceRow(SumIn<Accumulator<C>>(), count, ProductOfRows<R, S>{a, b}));
 }
 
 /// Puts in place of each number of a row the sum of those before it, and behind the last one the sum of all.
