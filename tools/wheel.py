@@ -40,7 +40,7 @@ def environment(root: Path) -> dict[str, str]:
     """
     env = {"SOURCE_DATE_EPOCH": str(when()), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     env |= {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1", "CCACHE_IGNOREOPTIONS": "-ffile-prefix-map=*"}
-    env |= {"CCACHE_NAMESPACE": "names neither the folder nor PyTorch's"}
+    env |= {"CCACHE_NAMESPACE": "names neither the folder nor PyTorch's, linked or not"}
     if shutil.which("ccache"):
         env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
     return os.environ | {"CMAKE_ARGS": "-DOPENREG_WERROR=ON"} | env
