@@ -22,6 +22,8 @@
 namespace openreg {
 
 bool drawsBySorting(const Kernel& kernel, c10::DeviceIndex device) {
+  // canSort() says more exactly which kernels sort, but comes in a later chapter. Without one of them at::sort() falls
+  // back.
   const auto has = [device](const Kernel& each) { return each.find(device) != nullptr; };
   return !has(kernel) && (has(openreg::kernel<"sort">) || has(openreg::kernel<"merge_runs">));
 }

@@ -2,19 +2,9 @@
 #pragma once
 
 #include "kernels/image/pad_border.h"
-#include "kernels/loop/ivdep.h"
-#include "kernels/loop/multiversion.h"
+#include "kernels/normalization/weighted_rows.h"
 
 namespace openreg::kernels {
-
-/// to += from
-template <class C>
-static OPENREG_MULTIVERSION void addRow(int64_t count, C* to, const C* from) {
-  OPENREG_IVDEP // An image and its result are apart.
-  for (int64_t i = 0; i < count; ++i) {
-    to[i] += from[i];
-  }
-}
 
 /// Calls `use(result, image)` with the numbers of the first elements of each row of a result and of the row that it is
 /// a copy of.
@@ -57,7 +47,8 @@ void padPlaneBackward(const PadArgs& args, C* image, const C* result) {
     for (int64_t i = 0; i < width.begin; ++i) {
       addOne(i);
     }
-    addRow(width.end - width.begin, image + from + width.begin - width.before, result + to + width.begin);
+    const int64_t count = width.end - width.begin;
+    addToRow(image + from + width.begin - width.before, result + to + width.begin, count);
     for (int64_t i = width.end; i < width.result; ++i) {
       addOne(i);
     }

@@ -8,10 +8,7 @@
 #include "kernels/launch/registry.h"
 #include "kernels/linalg/blas.h"
 #include "kernels/linalg/half_gemm.h"
-#include "kernels/loop/block.h"
-#include "kernels/loop/convert.h"
 #include "kernels/loop/element.h"
-#include "kernels/loop/functor.h"
 
 namespace openreg::kernels {
 
