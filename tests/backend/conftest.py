@@ -12,7 +12,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -35,6 +35,8 @@ os.environ["OPENREG_RUN_OP_IMPORT"] = "backend.own_operators"
 os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(SITE)])
 
 GateFunction = Callable[..., Gate]
+
+PASSED = pytest.StashKey[bool]()
 
 # What every program starts with.
 PRELUDE = """
@@ -178,6 +180,43 @@ def nothing_else_is_current() -> Iterator[None]:
     assert not deterministic, "deterministic algorithms are still on"
 
 
+def memory_in_use() -> list[int]:
+    """Bytes of each device that tensors have."""
+    return [torch.openreg.memory_allocated(index) for index in range(torch.openreg.device_count())]
+
+
+def is_given_back(before: list[int], seconds: float) -> bool:
+    """Waits until tensors have no more memory than before: a thread of autograd lets go of it after `backward`."""
+    gone_by = time.monotonic() + seconds
+    while any(now > then for now, then in zip(memory_in_use(), before, strict=True)):
+        if time.monotonic() > gone_by:
+            return False
+        gc.collect()
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Notes which tests have passed."""
+    report = yield
+    item.stash[PASSED] = report.passed
+    return report
+
+
+@pytest.fixture(autouse=True)
+def memory_is_given_back(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that leaves tensors behind fails. Else a later one would, which counts them, and only in some orders.
+
+    A test that has failed may leave what its traceback has.
+    """
+    before = memory_in_use()
+    yield
+    if request.node.stash[PASSED]:
+        request.node.funcargs.clear()  # the values of its fixtures, which pytest lets go of later
+        given_back = is_given_back(before, seconds=10)
+        assert given_back, f"tensors had {before} bytes before the test, and have {memory_in_use()} after it"
+
+
 @pytest.fixture
 def puts_back() -> Iterator[None]:
     """For tests that themselves make a device or stream current, or set what all tests share: puts it back."""
@@ -192,26 +231,7 @@ def no_collection() -> Iterator[None]:
     Python's collector runs when it likes. In the middle of such a test it would free tensors that were counted before.
     So would a thread of autograd: it lets go of a backward pass a moment after `backward` has returned.
     """
-    indices = range(torch.openreg.device_count())
-    gone_by = time.monotonic() + 0.05
-    while any(torch.openreg.memory_allocated(index) for index in indices) and time.monotonic() < gone_by:
-        gc.collect()
+    is_given_back([0] * torch.openreg.device_count(), seconds=0.05)
     gc.disable()
     yield
     gc.enable()
-
-
-def free_memory() -> list[int]:
-    """Bytes of each device that no tensor has, whether the cache or the driver has them."""
-    devices = range(torch.openreg.device_count())
-    return [torch.openreg.mem_get_info(index)[1] - torch.openreg.memory_allocated(index) for index in devices]
-
-
-@pytest.fixture
-def nothing_leaks() -> Iterator[None]:
-    """The test leaves no more of the devices' memory to tensors than it found."""
-    before = free_memory()
-    yield
-    if free_memory() != before:
-        gc.collect()  # takes a while, and is needed only where an exception's traceback holds a tensor
-    assert all(now >= then for now, then in zip(free_memory(), before, strict=True))

@@ -236,7 +236,7 @@ def test_results_whose_description_is_too_long_are_an_error() -> None:
         ops.pieces(numbers(1000))
 
 
-def test_a_failed_call_leaves_nothing_behind(nothing_leaks: None) -> None:
+def test_a_failed_call_leaves_nothing_behind() -> None:
     for _ in range(3):
         with pytest.raises(RuntimeError):
             ops.fail(numbers(3), "")

@@ -21,7 +21,6 @@ from .conftest import GateFunction, ProgramFunction
 
 View = Callable[[torch.Tensor], torch.Tensor]
 
-pytestmark = pytest.mark.usefixtures("nothing_leaks")
 
 DIRECTIONS = [
     ("cpu", "openreg:0"),

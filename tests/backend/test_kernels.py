@@ -21,8 +21,6 @@ TYPES = [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]
 # Where the CPU rounds every intermediate result to the type.
 HALF_TOLERANCE = {"rtol": 2e-2, "atol": 2e-2}
 
-pytestmark = pytest.mark.usefixtures("nothing_leaks")
-
 
 @pytest.fixture(autouse=True)
 def without_the_cpu() -> Iterator[None]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,11 +56,6 @@ def recording(no_collection: None) -> Iterator[None]:
     for index in range(openreg.device_count()):
         torch.accelerator.synchronize(index)  # what an earlier test's stream has not passed yet stays in the cache
     openreg.empty_cache()
-    # On a busy machine the thread of autograd can take longer than `no_collection` waits for it.
-    gone_by = time.monotonic() + 10
-    while openreg.memory_snapshot() != [] and time.monotonic() < gone_by:
-        gc.collect()
-        openreg.empty_cache()
     assert openreg.memory_snapshot() == [], "an earlier test has left memory in use"
     history._record_memory_history(clear_history=True)
     yield

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from .conftest import ProgramFunction, free_memory
+from .conftest import ProgramFunction, memory_in_use
 from .test_copy import FLOAT8, TYPES, error_of, name, raw, values
-
-pytestmark = pytest.mark.usefixtures("nothing_leaks")
 
 # ---------------------------------------------------------------------------------------------------------- factories
 
@@ -225,12 +223,12 @@ def test_a_view_sees_what_is_written_to_its_base(device: str) -> None:
 
 
 def test_a_view_keeps_its_base_alive(device: str) -> None:
-    before = free_memory()
+    before = memory_in_use()
     row = values(24, torch.float32).view(4, 6).to(device)[2]
-    assert free_memory() != before
+    assert memory_in_use() != before
     assert torch.equal(row.cpu(), values(24, torch.float32).view(4, 6)[2])
     del row
-    assert free_memory() == before
+    assert memory_in_use() == before
 
 
 @pytest.mark.parametrize(
@@ -310,11 +308,11 @@ def test_views_share_the_grown_storage(device: str) -> None:
 
 def test_growing_takes_new_memory_and_gives_the_old_back(device: str) -> None:
     index = torch.device(device).index
-    before = free_memory()[index]
+    before = memory_in_use()[index]
     x = torch.empty(1 << 10, dtype=torch.uint8, device=device).resize_(1 << 20)
-    assert before - free_memory()[index] == 1 << 20
+    assert memory_in_use()[index] - before == 1 << 20
     x.resize_(0)  # shrinking keeps the memory, as on the CPU
-    assert before - free_memory()[index] == 1 << 20
+    assert memory_in_use()[index] - before == 1 << 20
 
 
 def test_a_resize_that_fails_changes_nothing(device: str) -> None:
@@ -350,10 +348,10 @@ def test_out_arguments_are_resized(device: str) -> None:
 
 def test_set_to_nothing(device: str) -> None:
     x = values(6, torch.float32).to(device)
-    before = free_memory()
+    before = memory_in_use()
     assert x.set_() is x
     assert (x.shape, str(x.device), x.untyped_storage().nbytes()) == ((0,), device, 0)
-    assert free_memory() != before
+    assert memory_in_use() != before
     x.resize_(3)
     assert str(x.device) == device
 
@@ -500,10 +498,10 @@ def test_a_storage_is_resized_by_the_hooks(device: str, size: int) -> None:
 
 def test_a_storage_gives_its_memory_back_when_it_is_resized_to_nothing(device: str) -> None:
     # This is how FSDP frees parameters that it has gathered.
-    before = free_memory()
+    before = memory_in_use()
     x = torch.empty(1 << 20, device=device)
     x.untyped_storage().resize_(0)
-    assert free_memory() == before
+    assert memory_in_use() == before
 
 
 def test_memory_that_somebody_else_owns_cannot_be_resized(device: str) -> None:
@@ -688,18 +686,18 @@ def test_a_module_moves_there_and_back(device: str) -> None:
 
 
 def test_memory_comes_back_when_tensors_die(device: str) -> None:
-    before = free_memory()
+    before = memory_in_use()
     index = torch.device(device).index
     kept = [torch.empty(1 << 16, dtype=torch.uint8, device=device) for _ in range(10)]
-    assert before[index] - free_memory()[index] == 10 << 16
+    assert memory_in_use()[index] - before[index] == 10 << 16
     del kept[::2]
-    assert before[index] - free_memory()[index] == 5 << 16
+    assert memory_in_use()[index] - before[index] == 5 << 16
     kept.clear()
-    assert free_memory() == before
+    assert memory_in_use() == before
 
 
 def test_memory_comes_back_when_an_exception_passes(device: str) -> None:
-    before = free_memory()
+    before = memory_in_use()
 
     def fail() -> None:
         kept = torch.empty(1 << 20, device=device)
@@ -711,13 +709,13 @@ def test_memory_comes_back_when_an_exception_passes(device: str) -> None:
         torch.empty(1 << 20, device=device).resize_(1 << 40)
     with pytest.raises(RuntimeError):
         torch.empty(4, device=device).copy_(torch.empty(3, device=device).to(torch.int64))
-    assert free_memory() == before
+    assert memory_in_use() == before
 
 
 def test_a_tensor_of_no_element_takes_no_memory(device: str) -> None:
-    before = free_memory()
+    before = memory_in_use()
     x = torch.empty(0, 5, device=device)
-    assert free_memory() == before
+    assert memory_in_use() == before
     assert x.data_ptr() == 0
 
 

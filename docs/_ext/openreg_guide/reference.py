@@ -96,9 +96,10 @@ def _declarations(xml: Path) -> dict[str, list[tuple[str, str]]]:
 
 
 class CppReference(SphinxDirective):
-    """The headers of the PyTorch side, folder by folder: those of one folder of csrc, or all but those of some."""
+    """The headers of the PyTorch side, folder by folder: those in some folders of csrc, or all but those in others."""
 
     optional_arguments = 1
+    final_argument_whitespace = True
     option_spec: ClassVar = {"without": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
@@ -108,11 +109,11 @@ class CppReference(SphinxDirective):
         self.env.note_reread()  # a header may have come since
         text: list[str] = []
         folder = ""
-        without = self.options.get("without", "").split()
+        wanted, without = (self.arguments or ["."])[0].split(), self.options.get("without", "").split()
         for header in _headers(root, "backend"):
             path = header.relative_to(root)
-            top = path.relative_to(PROJECTS["backend"]).parts[0]
-            if top in without or top != (self.arguments or [top])[0]:
+            place = path.relative_to(PROJECTS["backend"])
+            if any(map(place.is_relative_to, without)) or not any(map(place.is_relative_to, wanted)):
                 continue
             if path.parent.name != folder:
                 folder = path.parent.name
