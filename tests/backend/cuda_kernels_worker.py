@@ -86,9 +86,21 @@ def reductions() -> None:
     check(lambda x: x.t().sum(0), numbers(40, 5000), tolerance=1e-4)
     check(lambda x: x.sum(0), torch.empty(0, 3))
     check(lambda x: (x > 0).any(0), numbers(300, 4))
-    ties = torch.zeros(500)
-    ties[7] = ties[300] = 1
-    check(torch.argmax, ties)
+    for size in (500, 200_000):
+        ties = torch.zeros(size)
+        ties[7] = ties[300] = ties[size - 1] = 1
+        check(torch.argmax, ties)
+    # Several blocks make a result: one, a few that lie side by side or apart, more than a warp has threads. Twice, as
+    # the second launch finds the tallies as the first has left them.
+    for shape, dims in (((300_001,), 0), ((40_003, 5), 0), ((6, 50_000), 1), ((5000, 70), 0), ((30, 40, 500), (0, 2))):
+        a = numbers(*shape)
+        for _ in range(2):
+            check(lambda x, dims=dims: x.sum(dims), a, tolerance=1e-4)
+            check(lambda x, dims=dims: x.var(dims), a, tolerance=1e-4)
+            check(lambda x, dims=dims: (x > 3).sum(dims), a)
+            check(lambda x, dims=dims: torch.complex(x, -x).mean(dims), a, tolerance=1e-4)
+    check(lambda x: x.max(0).values, numbers(20_000, 3))
+    check(lambda x: x.max(0).indices, numbers(20_000, 3))
 
 
 def rows() -> None:

@@ -208,6 +208,7 @@ void Device::reset() {
     events_[0].clear();
     events_[1].clear();
     words_.clear();
+    scratches.forget();
     context_.store(nullptr);
   } else {
     *report_ = {};
@@ -264,8 +265,8 @@ void Device::giveWord(uint32_t* word, CUdeviceptr there) {
   words_.emplace_back(word, there);
 }
 
-Services Device::services(const char* kernelName) const {
-  return {failedWord_, reportThere_, kernelName, 0};
+Services Device::services(CUstream stream, const char* kernelName) {
+  return {failedWord_, reportThere_, kernelName, scratches.of(stream), 0};
 }
 
 } // namespace openreg::cuda

@@ -12,6 +12,7 @@
 #include "common/graph/graph.h"
 #include "library.h"
 #include "physical.h"
+#include "scratch.h"
 #include "services.h"
 
 namespace openreg::cuda {
@@ -70,9 +71,11 @@ class Device : public DeviceBase {
   std::pair<uint32_t*, CUdeviceptr> takeWord();
   void giveWord(uint32_t* word, CUdeviceptr there);
 
-  /// What each kernel is given beside its arguments, and how many threads there may be for it.
-  Services services(const char* kernelName) const;
+  /// What each kernel on a stream is given beside its arguments, and how many threads there may be for it.
+  Services services(CUstream stream, const char* kernelName);
   int multiprocessors() const { return multiprocessors_; }
+
+  Scratches scratches;
 
  private:
   void identify();

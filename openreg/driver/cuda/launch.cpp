@@ -75,7 +75,7 @@ void launch(
   constexpr unsigned kThreads = 256;
   const auto most = static_cast<uint64_t>(device.multiprocessors()) * 8;
   const auto blocks = static_cast<unsigned>(std::clamp<uint64_t>((largest / 4 + kThreads - 1) / kThreads, 1, most));
-  Services services = device.services(kernel.name());
+  Services services = device.services(stream, kernel.name());
   void* parameters[] = {bytes, &services};
   for (services.phase = 0; services.phase < kernel.phases; ++services.phase) {
     OPENREG_CUDA(cuLaunchKernel, kernel.function, blocks, 1, 1, kThreads, 1, 1, 0, stream, parameters, nullptr);

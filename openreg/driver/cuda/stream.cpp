@@ -17,7 +17,10 @@ uint64_t Stream::open(Device& device, int priority) {
   OPENREG_CUDA(
       cuStreamCreateWithPriority, &made, CU_STREAM_NON_BLOCKING, priority == kGreatestPriority ? greatest : least);
   const std::lock_guard lock(mutex_);
-  cuda_ = Owned(made, [](CUstream stream) { (void)library().cuStreamDestroy(stream); }); // What is queued still runs.
+  cuda_ = Owned(made, [&device](CUstream stream) {
+    device.scratches.release(stream);
+    (void)library().cuStreamDestroy(stream); // What is queued still runs.
+  });
   device_.store(&device, std::memory_order_release);
   priority_.store(priority, std::memory_order_relaxed);
   return Cuda::instance().streams.publish(*this);

@@ -46,6 +46,8 @@ static int atomicCAS(int* at, int expected, int wanted) {
   __atomic_compare_exchange_n(at, &expected, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return expected;
 }
+static unsigned atomicAdd(unsigned* at, unsigned more) { return __atomic_fetch_add(at, more, __ATOMIC_SEQ_CST); }
+static void __threadfence() { __sync_synchronize(); }
 static void __threadfence_system() { __sync_synchronize(); }
 #define __shared__ static // blocks run one after the other
 

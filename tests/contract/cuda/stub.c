@@ -126,8 +126,8 @@ FUNCTION(
     memset((void*)dst, value, size))
 FUNCTION(
     cuStreamCreateWithPriority, (void** stream, unsigned flags, int priority), (void)flags; (void)priority;
-    *stream = &object)
-FUNCTION(cuStreamDestroy_v2, (void* stream), (void)stream)
+    *stream = malloc(1))
+FUNCTION(cuStreamDestroy_v2, (void* stream), free(stream))
 FUNCTION(cuStreamQuery, (void* stream), (void)stream)
 FUNCTION(cuStreamSynchronize, (void* stream), (void)stream)
 FUNCTION(cuStreamWaitEvent, (void* stream, void* event, unsigned flags), (void)stream; (void)event; (void)flags)

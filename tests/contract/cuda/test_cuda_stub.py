@@ -145,6 +145,41 @@ api.check(error, "orErrorNotFound", "libopenreg.so', a shared library for the ho
 """)
 
 
+def test_streams_use_the_memory_of_streams_before_them_behind_their_work(
+    on_stub: Callable[..., str], tmp_path: Path
+) -> None:
+    """Each stream that launches has memory for its blocks' parts; a program that makes streams for ever needs no more.
+
+    What two streams at a time have isn't the same, and who takes over from another waits for that one's work.
+    """
+    probe = Path(__file__).parents[1] / "kernels" / "probe.cu"
+    on_stub(
+        f"""
+module, kernel = ffi.new("orModule_t*"), ffi.new("orKernel_t*")
+api.ok(lib.orModuleLoad(module, {str(probe)!r}.encode()))
+api.ok(lib.orModuleGetKernel(kernel, module[0], b"nothing"))
+def launched():
+    api.ok(lib.orStreamCreateWithPriority(stream, 0, 0))
+    for _ in range(3):
+        api.ok(api.launch(kernel[0], b"", [], stream[0]))
+    return stream[0]
+malloc(8)  # starts the device
+before = calls("cuMemAlloc_v2")
+first, second = launched(), launched()
+assert calls("cuMemAlloc_v2") == before + 2 and calls("cuStreamWaitEvent") == 0
+api.ok(lib.orStreamDestroy(first))
+api.ok(lib.orStreamDestroy(second))
+for round in range(20):
+    api.ok(lib.orStreamDestroy(launched()))
+    assert calls("cuStreamWaitEvent") == round + 1
+assert calls("cuMemAlloc_v2") == before + 2
+""",
+        OPENREG_CUDA_NVRTC=str(build_nvrtc(tmp_path)),
+        XDG_CACHE_HOME=str(tmp_path),
+        TMPDIR=str(tmp_path),
+    )
+
+
 def asked_for(kernel: str, words: str) -> str:
     """A program that asks for a kernel of the library, and is told why there is none."""
     return f"""

@@ -15,10 +15,16 @@ struct Report {
   const char* kernel;
   char text[256];
 };
+struct Scratch {
+  static constexpr int kTallies = 1024;
+  unsigned tallies[kTallies];
+  alignas(16) char bytes[256 << 10];
+};
 struct Services {
   int32_t* failed;
   Report* report;
   const char* kernel;
+  Scratch* scratch;
   int32_t phase;
 };
 
@@ -28,6 +34,9 @@ enum orError_t : int32_t { orErrorInvalidValue = 1, orErrorLaunchFailure = 7, or
 
 /// Threads of a block, as launch.cpp has it.
 constexpr int kThreads = 256;
+
+/// Threads that read memory together if they read neighbours.
+constexpr int kWarp = 32;
 
 /// The services of the device for one running kernel.
 struct orKernelContext {

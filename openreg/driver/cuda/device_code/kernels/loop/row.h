@@ -97,21 +97,22 @@ void apply(F functor, int64_t count, Row<C> out, const R&... in) {
   forEachOfRow(count, [&](int64_t i) { out.set(i, functor(in[i]...)); });
 }
 
-/// The states of all threads of a block, joined: every thread has the result.
+/// The states of all threads of a block, joined: every thread has the result. Of several `columns`, a power of two that
+/// lie side by side, each is joined by itself: every thread has that of its own.
 template <class F, class State>
-State joinThreads(const F& functor, const State& mine) {
+State joinThreads(const F& functor, const State& mine, int columns = 1) {
   alignas(State) __shared__ char shared[kThreads * sizeof(State)];
   auto* states = reinterpret_cast<State*>(shared);
   const int me = static_cast<int>(threadIdx.x);
   states[me] = mine;
   __syncthreads();
-  for (int left = kThreads / 2; left > 0; left /= 2) {
+  for (int left = kThreads / 2; left >= columns; left /= 2) {
     if (me < left) {
       states[me] = functor.join(states[me], states[me + left]);
     }
     __syncthreads();
   }
-  const State joined = states[0];
+  const State joined = states[me % columns];
   __syncthreads(); // before others take the place of these
   return joined;
 }

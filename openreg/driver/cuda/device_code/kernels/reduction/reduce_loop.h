@@ -1,6 +1,8 @@
-// The loop of reductions on a GPU: a thread reduces short runs by itself, a block of threads long ones together.
+// The loop of reductions on a GPU: a thread reduces short runs by itself, a block of threads long ones together, and
+// several blocks those of which there are too few to give each block one.
 #pragma once
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -35,12 +37,8 @@ class ReduceKernel {
       return context->fail(context, orErrorInvalidValue, "dims or operands is out of range");
     }
     const ReduceKernel kernel(args);
-    // Where results lie side by side in memory, so do the elements that neighbouring threads read.
     constexpr int64_t kShort = 64;
-    constexpr int64_t kManyResults = 4096;
-    const bool apart = kernel.reduced_.elements < kShort ||
-                       (kernel.kept_.nearest < kernel.reduced_.nearest && kernel.kept_.elements >= kManyResults);
-    apart ? kernel.byThread(*context) : kernel.byBlock();
+    kernel.reduced_.elements < kShort ? kernel.byThread(*context) : kernel.byBlock(*context);
   }
 
  private:
@@ -65,15 +63,85 @@ class ReduceKernel {
     context.forEach(kept_.elements, [&](int64_t result) { put(result, partOf(result, 0, 1)); });
   }
 
-  void byBlock() const {
+  // LITERALINCLUDE START: GPU PARTS
+  /// Who does what. A block has some results, a column of threads each; several blocks have parts of the same ones.
+  struct Division {
+    int columns;
+    int64_t tiles; ///< Of so many results.
+    int64_t parts; ///< Of each tile.
+  };
+
+  Division divide() const {
+    // Where results lie side by side in memory, so do the elements that neighbouring threads read.
+    int columns = 1;
+    if (kept_.nearest < reduced_.nearest) {
+      while (columns < kWarp && columns < kept_.elements) {
+        columns *= 2;
+      }
+    }
+    constexpr int64_t kElements = 16; // that a thread has at least
+    constexpr int64_t kStates = sizeof(Scratch::bytes) / sizeof(State);
+    const int64_t tiles = (kept_.elements + columns - 1) / columns;
+    const int64_t useful = reduced_.elements * columns / (kElements * kThreads);
+    const int64_t most = std::min(int64_t{Scratch::kTallies}, kStates / columns) / tiles;
+    return {columns, tiles, std::max(int64_t{1}, std::min(useful, most))};
+  }
+
+  void byBlock(const orKernelContext& context) const {
+    const Division division = divide();
     const int me = static_cast<int>(threadIdx.x);
-    for (int64_t result = blockIdx.x; result < kept_.elements; result += gridDim.x) {
-      const State state = joinThreads(functor_, partOf(result, me, kThreads));
-      if (me == 0) {
+    const int column = me % division.columns;
+    const int lane = me / division.columns;
+    const int lanes = kThreads / division.columns;
+    for (int64_t piece = blockIdx.x; piece < division.tiles * division.parts; piece += gridDim.x) {
+      const int64_t result = piece / division.parts * division.columns + column;
+      const bool isOne = result < kept_.elements;
+      const int64_t first = piece % division.parts * lanes + lane;
+      State state = isOne ? partOf(result, first, division.parts * lanes) : functor_.start();
+      state = joinThreads(functor_, state, division.columns);
+      if (division.parts > 1 && !joinBlocks(*context.services.scratch, division, piece, state)) {
+        continue;
+      }
+      if (lane == 0 && isOne) {
         put(result, state);
       }
     }
   }
+
+  /// Joins what the blocks with the parts of a tile have. The one that comes last does so; the others have false.
+  bool joinBlocks(Scratch& scratch, const Division& division, int64_t piece, State& state) const {
+    auto* states = reinterpret_cast<State*>(scratch.bytes);
+    __shared__ bool isLast;
+    const int me = static_cast<int>(threadIdx.x);
+    const int64_t tile = piece / division.parts;
+    if (me < division.columns) {
+      states[piece * division.columns + me] = state;
+      __threadfence(); // before the tally says that it is there
+    }
+    __syncthreads();
+    if (me == 0) {
+      isLast = atomicAdd(&scratch.tallies[tile], 1U) == division.parts - 1;
+    }
+    __syncthreads();
+    const bool last = isLast;
+    __syncthreads(); // before the next tile's
+    if (!last) {
+      return false;
+    }
+    __threadfence(); // behind the tally
+    state = functor_.start();
+    const int lanes = kThreads / division.columns;
+    for (int64_t part = me / division.columns; part < division.parts; part += lanes) {
+      const int64_t from = (tile * division.parts + part) * division.columns + me % division.columns;
+      state = functor_.join(state, states[from]);
+    }
+    state = joinThreads(functor_, state, division.columns);
+    if (me == 0) {
+      scratch.tallies[tile] = 0; // for the next launch
+    }
+    return true;
+  }
+  // LITERALINCLUDE END: GPU PARTS
 
   /// A result of each `step`-th element, from `first` on.
   State partOf(int64_t result, int64_t first, int64_t step) const {
