@@ -220,7 +220,7 @@ class Toy:
             self.write(f"steps/{tool}", (REPOSITORY / "steps" / tool).read_text())
         self.write("tools/progress.py", (REPOSITORY / "tools" / "progress.py").read_text())
         # Markers may be 5 % of the lines at most, so there is one file that has many lines and none of them.
-        self.write("openreg/csrc/device/filler.cpp", "// Fills.\n" + "\n" * 200)
+        self.write("openreg/csrc/device/filler.cpp", "// Fills.\n" * 200)
         check.problems(root, fix=True)
 
     def write(self, path: str, text: str) -> None:

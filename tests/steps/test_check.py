@@ -135,6 +135,11 @@ def test_a_line_that_even_the_last_step_lacks_is_found(toy: Toy) -> None:
     assert faults(toy) == [f"{CACHING}: differs between the last step and the complete tree"]
 
 
+def test_an_empty_line_too_many_beside_a_marker_is_found(toy: Toy) -> None:
+    toy.edit(CACHING, "\n// LITERALINCLUDE START: CACHING", "\n\n// LITERALINCLUDE START: CACHING\n")
+    assert faults(toy) == [f"{CACHING}: an empty line too many beside a marker, which no step has"]
+
+
 # -- tables ------------------------------------------------------------------------------------------------------------
 def rows(table: str) -> dict[str, str]:
     return {row.split("]")[0].removeprefix("| ["): row.split(" | ", 1)[1] for row in table.splitlines()[2:]}

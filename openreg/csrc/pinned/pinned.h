@@ -49,6 +49,5 @@ void keepPinned(const void* base);
 
 /** @brief Its opposite. @param streams Where work on this memory may be under way. */
 void letGoPinned(const void* base, const std::vector<c10::Stream>& streams) noexcept;
-
 // LITERALINCLUDE END: PINNED KEPT DECLARED
 } // namespace openreg

@@ -51,7 +51,6 @@ class HostEntry {
 };
 
 // LITERALINCLUDE END: ENTRY
-
 /// A static object of this type makes a functor of an argument struct the kernel `name`.
 template <Name name, class Args, class Kernel>
 class Register : public HostEntry<name, Args, sizeof(Args), [](const void* args, orKernelContext* context) {

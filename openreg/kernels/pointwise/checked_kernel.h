@@ -46,7 +46,6 @@ struct CheckedKernel {
     }
   }
 };
-
 // LITERALINCLUDE END: CHECKED KERNEL
 
 } // namespace openreg::kernels

@@ -40,7 +40,6 @@ struct Moments {
 };
 
 // LITERALINCLUDE END: WELFORD
-
 template <class C>
 struct Variance : Moments<C> {
   using State = Moments<C>::State;

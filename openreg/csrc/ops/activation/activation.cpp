@@ -38,7 +38,6 @@ struct Gelu : at::meta::structured_gelu {
 };
 
 // LITERALINCLUDE END: GELU
-
 at::Tensor& logSigmoidInto(const at::Tensor& self, at::Tensor& output) {
   auto iter = at::TensorIterator::unary_op(output, self);
   launchElementwise(kernelFamily<"log_sigmoid">, iter);

@@ -52,7 +52,6 @@ void reduceIntoTwo(
 }
 
 // LITERALINCLUDE END: REDUCE INTO TWO
-
 void bothKernel(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& low, at::Tensor& high) {
   reduceIntoTwo(kernelFamily<"aminmax">, self, at::IntArrayRef(dim), keepdim, low, high);
 }

@@ -60,7 +60,6 @@ void scan(
 }
 
 // LITERALINCLUDE END: SCAN
-
 void cumulativeSumKernel(const at::Tensor& result, const at::Tensor& self, int64_t dim) {
   scan(kernelFamily<"cumsum">, self, dim, result);
 }
