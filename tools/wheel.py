@@ -34,13 +34,9 @@ def when() -> int:
 
 
 def environment(root: Path) -> dict[str, str]:
-    """Variables for a build in a folder. The compiler cache doesn't compare what differs with the folder only.
-
-    So it must not look among what other builds have compiled: there, folders are named.
-    """
+    """Variables for a build in a folder. The compiler cache doesn't compare what differs with the folder only."""
     env = {"SOURCE_DATE_EPOCH": str(when()), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    env |= {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1", "CCACHE_IGNOREOPTIONS": "-ffile-prefix-map=*"}
-    env |= {"CCACHE_NAMESPACE": "names neither the folder nor PyTorch's, linked or not"}
+    env |= {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
     if shutil.which("ccache"):
         env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
     return os.environ | {"CMAKE_ARGS": "-DOPENREG_WERROR=ON"} | env

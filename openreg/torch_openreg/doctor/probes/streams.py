@@ -128,8 +128,9 @@ def order(backend: Backend) -> None:
         second.synchronize()
         if not first.query():
             raise Silent("Stream.wait_stream() doesn't wait: the second stream was done before the first")
-        backend.check(there + 1, expected + 1, "what the first stream wrote")
-        if not torch.equal(got.cpu(), (there + 1).cpu()):
+        later = there + 1
+        backend.check(later, expected + 1, "what the first stream wrote")
+        if not torch.equal(got.cpu(), later.cpu()):
             raise Silent("Stream.wait_stream() doesn't wait: the second stream read before the first had written")
     if not busy:
         raise NotSeen
