@@ -108,11 +108,6 @@ def least(one: Figures, other: Figures) -> Figures:
     return one | both
 
 
-def above_a_bar(figures: Figures) -> bool:
-    """Whether an operator is too slow at one of the sizes."""
-    return any(above(figures, size) for size in BARS)
-
-
 def table(operators: list[Operator], shown: bool) -> dict[str, Figures]:
     """The figures of operators by name; tells on standard error how far it is, or shows them.
 
@@ -125,10 +120,12 @@ def table(operators: list[Operator], shown: bool) -> dict[str, Figures]:
         found[operator.name] = swept(operator)
     for _ in range(AGAIN):
         for operator in operators:
-            if above_a_bar(found[operator.name]):
+            if any(above(found[operator.name], size) for size in BARS):
                 found[operator.name] = least(found[operator.name], swept(operator))
     named = {name.removeprefix("aten::"): figures for name, figures in found.items()}
-    for name, figures in named.items() if shown else ():
+    if not shown:
+        return named
+    for name, figures in named.items():
         times = [f"{size} {figures[size]}" for size in BARS if size in figures]
         print(name, figures.get("shape", ""), *times, figures.get("unmade", ""), file=sys.stderr, flush=True)
     return named
