@@ -6,12 +6,6 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := all
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
-# The same compiler cache serves the build and all steps, although they lie in different folders.
-export CCACHE_BASEDIR := $(CURDIR)
-export CCACHE_NOHASHDIR := 1
-# The compiler says which headers a file has read. So what is new to the cache need not be preprocessed first.
-export CCACHE_DEPEND := 1
-
 # Python keeps what it has compiled there and not among the sources. Where it may keep nothing, each of the tests' many
 # programs would compile PyTorch's modules anew, which takes longer than to import them.
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache

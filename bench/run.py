@@ -6,7 +6,6 @@ beside each of PyTorch's. Behind them stands what the figure is to reach; nothin
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -14,7 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench-driver"
-sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+sys.path[:0] = [str(ROOT / "docs" / "_ext"), str(ROOT / "tools")]
+import compiler_cache  # noqa: E402
 from bench_figures import BENCH, Figure, free_cores, verdict  # noqa: E402
 
 SPIN = "import time\nend, n = time.perf_counter() + 0.5, 0\nwhile time.perf_counter() < end: n += 1\nprint(n)"
@@ -35,10 +35,9 @@ def build_driver() -> Path:
     tools = Path(sys.executable).parent
     configure = [tools / "cmake", "-S", ROOT / "bench" / "driver", "-B", BUILD, "-G", "Ninja"]
     configure += [f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}", "-DCMAKE_BUILD_TYPE=Release"]
-    if shutil.which("ccache"):
-        configure.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
     for command in (configure, [tools / "cmake", "--build", BUILD]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        env = os.environ | compiler_cache.environment(ROOT)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
         if done.returncode:
             sys.exit(f"bench: the driver's benchmark does not build\n{done.stdout}{done.stderr}")
     return BUILD / "openreg_bench_driver"

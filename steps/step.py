@@ -25,6 +25,7 @@ from assemble import ROOT, Ladder, StepError, write
 from regions import RegionError
 
 sys.path.append(str(ROOT / "tools"))
+import compiler_cache
 from progress import watch
 
 TRACE = "Traceback (most recent call last):\n"
@@ -94,8 +95,7 @@ class Workshop:
     def environment(self, site: Path | None = None) -> dict[str, str]:
         """Return the variables with which programs run on a step."""
         env = {"PYTHONPATH": str(site or ""), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "80"}
-        # Steps share what they have in common, with each other and with the build, whose Makefile says the same.
-        env |= {"CCACHE_BASEDIR": str(self.root), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
+        env |= compiler_cache.environment(self.root)
         env |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
         return os.environ | env
 
@@ -122,8 +122,6 @@ class Workshop:
             environment.symlink_to(sys.prefix)
         configure = ["cmake", "-G", "Ninja", "-S", str(src), "-B", str(build), "-DOPENREG_WERROR=ON"]
         configure += [f"-DPython_EXECUTABLE={environment / 'bin' / 'python'}", f"-DCMAKE_INSTALL_PREFIX={site}"]
-        if shutil.which("ccache"):
-            configure += [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
         shutil.rmtree(site, ignore_errors=True)
         print(f"building {src.relative_to(self.root)} ...", flush=True)
         for command in (configure, ["cmake", "--build", str(build)], ["cmake", "--install", str(build)]):

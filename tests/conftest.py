@@ -5,11 +5,16 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tools"))
+import compiler_cache  # noqa: E402
+
+os.environ |= compiler_cache.environment(ROOT)
 # For torch.compile, here and in the programs that tests run: what one run has compiled, the next one finds; and no
 # processes that compile, which each of pytest's would start for itself, beside those that the processors are busy with.
 os.environ |= {

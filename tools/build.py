@@ -5,12 +5,12 @@ The first time pip does it; after that only the libraries are brought up to date
 
 import os
 import re
-import shutil
 import sys
 import time
 from importlib import metadata
 from pathlib import Path
 
+import compiler_cache
 from progress import watch
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,8 +33,7 @@ def main() -> None:
     env = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     # The steps are built so, too, and what differs in one option is compiled twice.
     env["CMAKE_ARGS"] = f"-DOPENREG_WERROR=ON {env.get('CMAKE_ARGS', '')}"
-    if shutil.which("ccache"):
-        env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
+    env |= compiler_cache.environment(ROOT)
     if installed():
         command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     else:

@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import compiler_cache
 from files import all_files
 from remembered import remember, shared_by_tests, stamp
 from units import Unit, read_units
@@ -201,7 +202,7 @@ def link_command(library: str) -> list[str]:
 
 def call(command: list[str], cwd: Path) -> None:
     """Runs a compiler."""
-    env = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
+    env = os.environ | compiler_cache.environment(ROOT)
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Broken(f"it does not compile:\n{done.stdout}{done.stderr}")

@@ -50,7 +50,7 @@ def main() -> None:
         subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
     # What make tells its children is about the repository.
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "CCACHE_BASE"))}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     print(f"torch {version}: make {' '.join(wanted)} in {folder.relative_to(ROOT)}", flush=True)
     sys.exit(subprocess.run(["make", *wanted], cwd=folder, env=env, check=False).returncode)
 

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import compiler_cache
+
 ROOT = Path(__file__).resolve().parent.parent
 DRIVER = ROOT / "build" / "driver"
 LOCK = DRIVER.with_name("driver.lock")  # The contract tests hold it, too: two CMakes in one folder break its files.
@@ -22,7 +24,7 @@ def call(*command: str | Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [str(part) for part in command],
-        env=os.environ | {"PATH": path},
+        env=os.environ | {"PATH": path} | compiler_cache.environment(ROOT),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -34,7 +36,6 @@ def call(*command: str | Path) -> None:
 
 def build(folder: Path = ROOT / "build" / "toy") -> Path:
     """Builds the device library if need be, installs it, and builds the driver; returns the driver's path."""
-    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
     installed, source = folder / "openreg", folder / "source"
     shutil.rmtree(installed, ignore_errors=True)
     if library := os.environ.get("OPENREG_LIBRARY"):
@@ -45,11 +46,11 @@ def build(folder: Path = ROOT / "build" / "toy") -> Path:
         LOCK.parent.mkdir(exist_ok=True)
         with LOCK.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            call("cmake", "-S", ROOT / "openreg" / "driver", "-B", DRIVER, "-GNinja", "-DOPENREG_WERROR=ON", *launcher)
+            call("cmake", "-S", ROOT / "openreg" / "driver", "-B", DRIVER, "-GNinja", "-DOPENREG_WERROR=ON")
             call("cmake", "--build", DRIVER)
             call("cmake", "--install", DRIVER, "--component", "driver", "--prefix", installed)
     shutil.copytree(ROOT / "examples" / "toy_driver", source, dirs_exist_ok=True)
-    options = [f"-DCMAKE_PREFIX_PATH={installed}", "-DCMAKE_CXX_FLAGS=-Werror", *launcher]
+    options = [f"-DCMAKE_PREFIX_PATH={installed}", "-DCMAKE_CXX_FLAGS=-Werror"]
     call("cmake", "-S", source, "-B", folder / "build", "-GNinja", *options)
     call("cmake", "--build", folder / "build")
     return folder / "build" / "libtoy.so"

@@ -17,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import compiler_cache
 from files import git
 from progress import watch
 
@@ -34,12 +35,9 @@ def when() -> int:
 
 
 def environment(root: Path) -> dict[str, str]:
-    """Variables for a build in a folder. The compiler cache doesn't compare what differs with the folder only."""
+    """Variables for a build in a folder."""
     env = {"SOURCE_DATE_EPOCH": str(when()), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    env |= {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
-    if shutil.which("ccache"):
-        env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
-    return os.environ | {"CMAKE_ARGS": "-DOPENREG_WERROR=ON"} | env
+    return os.environ | {"CMAKE_ARGS": "-DOPENREG_WERROR=ON"} | env | compiler_cache.environment(root)
 
 
 def run(command: list[str | Path], root: Path, what: str) -> None:

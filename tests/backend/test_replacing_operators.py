@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,8 +30,7 @@ def call(*command: str | Path, cwd: Path, **env: str) -> str:
 def logged(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What the two loggers print, built as a reader builds them."""
     folder = tmp_path_factory.mktemp("logger")
-    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    options = ["-GNinja", f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_CXX_FLAGS=-Werror", *launcher]
+    options = ["-GNinja", f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_CXX_FLAGS=-Werror"]
     call("cmake", "-S", EXAMPLE / "logger", "-B", folder, *options, cwd=folder)
     call("cmake", "--build", folder, cwd=folder)
     printed = call(sys.executable, "logger.py", cwd=EXAMPLE / "logger", LOGGER=str(folder / "liblogger.so"))

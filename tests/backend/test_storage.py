@@ -7,7 +7,6 @@ import gc
 import io
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -46,8 +45,7 @@ def no_label_is_left() -> Iterator[None]:
 
 @pytest.mark.timeout(300)
 def test_the_table_of_carriers_is_what_a_run_prints(tmp_path: Path) -> None:
-    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    options = ["-GNinja", f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_CXX_FLAGS=-Werror", *launcher]
+    options = ["-GNinja", f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_CXX_FLAGS=-Werror"]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     site = str(Path(torch_openreg.__file__).resolve().parents[1])
     env = os.environ | {"PATH": path, "PYTHONPATH": site, "NOTED": str(tmp_path / "libnoted.so")}

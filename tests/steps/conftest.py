@@ -218,7 +218,8 @@ class Toy:
             self.write(f"steps/{name}/CMakeLists.txt", (REPOSITORY / "steps/01-device/CMakeLists.txt").read_text())
         for tool in ("regions.py", "assemble.py", "step.py", "step.cmake"):
             self.write(f"steps/{tool}", (REPOSITORY / "steps" / tool).read_text())
-        self.write("tools/progress.py", (REPOSITORY / "tools" / "progress.py").read_text())
+        for name in ("compiler_cache.py", "progress.py"):
+            self.write(f"tools/{name}", (REPOSITORY / "tools" / name).read_text())
         # Markers may be 5 % of the lines at most, so there is one file that has many lines and none of them.
         self.write("openreg/csrc/device/filler.cpp", "// Fills.\n" * 200)
         check.problems(root, fix=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from loading import load_module
 
-from .vendor import LAUNCHER, VENDOR, call, git, vendors_files
+from .vendor import VENDOR, call, git, vendors_files
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "backend"), str(ROOT / "tools")]
@@ -56,7 +56,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(project: Path) -> Path:
     """Builds it; returns the library that its settings name."""
-    call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", "-DCMAKE_CXX_FLAGS=-Werror", *LAUNCHER)
+    call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", "-DCMAKE_CXX_FLAGS=-Werror")
     call("cmake", "--build", project / "build")
     library = re.findall(r"^OPENREG_DRIVER=(.*)$", (project / "settings.env").read_text(), re.MULTILINE)
     assert len(library) == 1

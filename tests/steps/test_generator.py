@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from .vendor import CACHE, LAUNCHER, VENDOR, call, git, vendors_files
+from .vendor import CACHE, VENDOR, call, git, vendors_files
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "backend"))
@@ -35,7 +35,7 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """What the generator says to this command line."""
     line = [sys.executable, str(ROOT / "backend" / "generate.py"), *map(str, arguments)]
     # The folder of a clone, which make names in that variable, is often called openreg: no file may keep its path.
-    cached = CACHE | {"CMAKE_ARGS": " ".join(LAUNCHER), "PYTHONPYCACHEPREFIX": "/tmp/openreg/pycache"}
+    cached = CACHE | {"PYTHONPYCACHEPREFIX": "/tmp/openreg/pycache"}
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=900, env=os.environ | cached)
 
 
@@ -371,7 +371,7 @@ def acme(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     def build(site: str, kind: str = "Release") -> Path:
         tree = folder / "project"
-        options = [f"-DPython_EXECUTABLE={sys.executable}", "-DACME_WERROR=ON", f"-DCMAKE_BUILD_TYPE={kind}", *LAUNCHER]
+        options = [f"-DPython_EXECUTABLE={sys.executable}", "-DACME_WERROR=ON", f"-DCMAKE_BUILD_TYPE={kind}"]
         call("cmake", "-G", "Ninja", "-S", tree, "-B", folder / f"build-{kind}", *options)
         call("cmake", "--build", folder / f"build-{kind}")
         for component in ("lib", "python"):
@@ -565,7 +565,6 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         project / "acme" / "driver",
         *build,
         "-DACME_KERNELS=launch/registry;copy/copy;factory/fill",
-        *LAUNCHER,
     )
     return project
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+import compiler_cache
+
 VENDOR = Path(__file__).resolve().parents[2] / "examples" / "acme"
-LAUNCHER = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
 # A test's folder has another name in each run. What is compiled there is the same.
-CACHE = {"CCACHE_BASEDIR": tempfile.gettempdir(), "CCACHE_NOHASHDIR": "1"}
+CACHE = compiler_cache.environment(tempfile.gettempdir())
 
 
 def call(*line: str | Path, **settings: str) -> str:

@@ -49,8 +49,8 @@ class HostEntry {
  private:
   static constexpr auto kName = name;
 };
-
 // LITERALINCLUDE END: ENTRY
+
 /// A static object of this type makes a functor of an argument struct the kernel `name`.
 template <Name name, class Args, class Kernel>
 class Register : public HostEntry<name, Args, sizeof(Args), [](const void* args, orKernelContext* context) {

@@ -38,8 +38,8 @@ struct Moments {
     return C(takeRoot != C(0) ? std::sqrt(result) : result);
   }
 };
-
 // LITERALINCLUDE END: WELFORD
+
 template <class C>
 struct Variance : Moments<C> {
   using State = Moments<C>::State;

@@ -36,8 +36,8 @@ struct Gelu : at::meta::structured_gelu {
     launchElementwise(isTanh ? kernelFamily<"gelu_tanh"> : kernelFamily<"gelu">, *this);
   }
 };
-
 // LITERALINCLUDE END: GELU
+
 at::Tensor& logSigmoidInto(const at::Tensor& self, at::Tensor& output) {
   auto iter = at::TensorIterator::unary_op(output, self);
   launchElementwise(kernelFamily<"log_sigmoid">, iter);

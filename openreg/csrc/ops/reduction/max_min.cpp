@@ -50,8 +50,8 @@ void reduceIntoTwo(
           .build();
   launchReduce(family, iter);
 }
-
 // LITERALINCLUDE END: REDUCE INTO TWO
+
 void bothKernel(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& low, at::Tensor& high) {
   reduceIntoTwo(kernelFamily<"aminmax">, self, at::IntArrayRef(dim), keepdim, low, high);
 }

@@ -58,8 +58,8 @@ void scan(
   valuesOut.finish();
   indicesOut.finish();
 }
-
 // LITERALINCLUDE END: SCAN
+
 void cumulativeSumKernel(const at::Tensor& result, const at::Tensor& self, int64_t dim) {
   scan(kernelFamily<"cumsum">, self, dim, result);
 }
