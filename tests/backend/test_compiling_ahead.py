@@ -164,6 +164,8 @@ def test_a_terminal_has_a_bar(env: dict[str, str]) -> None:
 
 
 def test_an_interrupted_run_goes_on_where_it_was(env: dict[str, str], tmp_path: Path) -> None:
+    # A shell starts its background jobs with Ctrl-C ignored. If these tests are one, the command must not be another.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = tmp_path / "some"
     command = [*COMMAND, "add.[!c]*", *SM_90, "--cache", folder, "--jobs", "2"]
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True)
