@@ -1,6 +1,7 @@
 """Lets the compiler cache find for one folder what was compiled in another: steps, wheels and tests build alike."""
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 
@@ -17,4 +18,8 @@ def environment(base: Path | str) -> dict[str, str]:
         return {}
     # DEPEND: the compiler says which headers a file has read. So what is new to the cache is not preprocessed first.
     settings = {"CCACHE_BASEDIR": str(base), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
+    # Behind a link, the compiler names headers by their real path. The cache then asks whether those have changed, and
+    # not where the link of this folder leads: to another PyTorch, maybe.
+    if torch := find_spec("torch"):
+        settings["CCACHE_EXTRAFILES"] = str(Path(torch.submodule_search_locations[0]) / "version.py")
     return settings | {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in ("C", "CXX")}
