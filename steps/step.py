@@ -35,6 +35,8 @@ TIME_OR_ADDRESS = r"0x[0-9a-f]+|\d+(\.\d+)?(?= ?(ns|us|µs|ms|s)\b)"
 # Of PyTorch: a line of its sources, and for which backends it has kernels.
 OF_A_BUILD = r"(?<=\.h\":)\d+|(?<=these backends: \[)[\w, ]+"
 MAY_DIFFER = re.compile(f"{TIME_OR_ADDRESS}|{OF_A_BUILD}")
+# What PyTorch 2.14 logs where CUDA's compiler is installed and no GPU is.
+NO_GPU = re.compile(r"^W.*\] No CUDA runtime is found, using CUDA_HOME=.*\n", re.M)
 COMPILER_ERROR = re.compile(r"^(?:\S*/)?(openreg/\S+?):(\d+):\d+: (?:fatal )?error: (.*)", re.M)
 FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 
@@ -56,6 +58,7 @@ class Stop(Exception):
 
 def tidy(output: str) -> str:
     """Shorten what a program prints to what is recorded of it."""
+    output = NO_GPU.sub("", output)
     head, trace, _ = output.partition(TRACE)
     if trace:
         error = FRAMES.sub("", output.rpartition(TRACE)[2])

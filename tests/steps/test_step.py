@@ -46,6 +46,11 @@ def test_of_chained_tracebacks_the_last_error_is_recorded() -> None:
     assert tidy(chained) == tidy(TRACEBACK).replace("NotImpl", "Runtime")
 
 
+def test_what_pytorch_logs_of_a_missing_gpu_is_not_recorded() -> None:
+    logged = "W1128 23:50:01.616 31036 cpp_extension.py:183] No CUDA runtime is found, using CUDA_HOME='/usr'"
+    assert tidy(f"one\n{logged}\ntwo\n") == "one\ntwo\n"
+
+
 def test_other_output_stays_as_it_is() -> None:
     text = "a/b/c, 3 / 4, https://pytorch.org/docs/stable/x.html, /tmp\n\n  indented\n"
     assert tidy(text) == text
