@@ -35,8 +35,8 @@ def build_driver() -> Path:
     tools = Path(sys.executable).parent
     configure = [tools / "cmake", "-S", ROOT / "bench" / "driver", "-B", BUILD, "-G", "Ninja"]
     configure += [f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}", "-DCMAKE_BUILD_TYPE=Release"]
+    env = os.environ | compiler_cache.environment(ROOT)
     for command in (configure, [tools / "cmake", "--build", BUILD]):
-        env = os.environ | compiler_cache.environment(ROOT)
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
         if done.returncode:
             sys.exit(f"bench: the driver's benchmark does not build\n{done.stdout}{done.stderr}")

@@ -69,6 +69,7 @@ LONG = [
             "backend/test_overloads",
             "backend/test_scalar_range",
             "contract/test_porting",
+            "steps/test_compiler_cache",
             "steps/test_doctor",
             "steps/test_generator",
             "steps/test_installed_torch",
