@@ -277,6 +277,41 @@ def test_which_way_a_group_goes_is_decided_once_and_told(ranks: Ranks) -> None:
     ranks(code)
 
 
+def test_no_rank_has_a_group_before_all_are_connected(ranks: Ranks) -> None:
+    """Gloo tells each rank alone; one that left then would close what the others are about to use."""
+    code = """
+        from datetime import timedelta
+
+        class Unheard(dist.Store):
+            def __init__(self):
+                super().__init__()
+                self.inner = dist.FileStore(f"{FOLDER}/group", SIZE)
+
+            def set(self, key, value):
+                if RANK == 1 and "connected" in key:
+                    tell("connected")
+                    raise RuntimeError("rank 1 says nothing")
+                self.inner.set(key, value)
+
+            def get(self, key):
+                return self.inner.get(key)
+
+            def add(self, key, count):
+                return self.inner.add(key, count)
+
+            def wait(self, keys, timeout=timedelta(seconds=30)):
+                self.inner.wait(keys, timeout)
+
+        store = Unheard()
+        here = {"store": store, "rank": RANK, "world_size": SIZE, "timeout": timedelta(seconds=3)}
+        text = "occl: rank 1 of 2 is not connected with the others, 3000 ms after rank 0 was: "
+        told = text if RANK == 0 else "rank 1 says nothing"
+        raises(lambda: dist.init_process_group("occl", **here), told, kind=RuntimeError)
+        await_key("connected")
+    """
+    ranks(code)
+
+
 def test_a_way_that_does_not_exist_is_refused(ranks: Ranks) -> None:
     """Before the ranks meet, so each says it, and none waits for another that has left."""
     code = """

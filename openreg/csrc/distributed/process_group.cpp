@@ -17,7 +17,21 @@ ProcessGroup::ProcessGroup(
     int size,
     c10::intrusive_ptr<Options> options)
     : Backend(rank, size), connect_(connect), asked_(Direct::wanted()), keys_(ownKeys(store, size)),
-      options_(std::move(options)), transport_(connect(keys_, rank, size, options_)) {}
+      options_(std::move(options)), transport_(connect(keys_, rank, size, options_)) {
+  // Gloo returns when this rank is connected. If it left then, others would see a connection close that they still
+  // make.
+  keys_->set(c10::str("connected/", rank), std::vector<uint8_t>{1});
+  for (int other = 0; other < size; ++other) {
+    try {
+      keys_->wait({c10::str("connected/", other)}, options_->timeout);
+    } catch (const std::exception& error) {
+      C10_THROW_ERROR(
+          DistBackendError, c10::str(
+                                "occl: rank ", other, " of ", size, " is not connected with the others, ",
+                                options_->timeout.count(), " ms after rank ", rank, " was: ", error.what()));
+    }
+  }
+}
 
 // Each Work holds the group, so nobody waits for what may still be queued: it is dropped. Without a shutdown before it,
 // the other ranks see the connection close.

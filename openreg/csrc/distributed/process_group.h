@@ -33,8 +33,10 @@ class C10_EXPORT ProcessGroup final : public c10d::Backend {
       const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, const c10::intrusive_ptr<Options>& options);
 
   /**
-   * @param connect Gloo's constructor, which is in no header that PyTorch ships. Blocks until the ranks have met.
+   * @brief Blocks until all ranks are connected with each other.
+   * @param connect Gloo's constructor, which is in no header that PyTorch ships.
    * @throws c10::ValueError if the environment's `OCCL_TRANSPORT` names no way that there is.
+   * @throws c10::DistBackendError if a rank isn't connected before the timeout of `options`.
    */
   ProcessGroup(
       Connect connect,
