@@ -1,6 +1,7 @@
-"""What is compiled in one go: a source file, or those of a folder, which CMake's UNITY_BUILD includes in another."""
+"""What is compiled in one go: a source file, or those of a folder, which another file includes, in the build folder."""
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -8,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INCLUDED = re.compile(r'^#include "(.*)"$', re.MULTILINE)
-HOME = re.compile(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Unit:
 
     @property
     def is_group(self) -> bool:
-        """Whether it is a file of CMake's."""
+        """Whether it is a file that includes others."""
         return self.sources != (self.file,)
 
     def text(self, instead: Mapping[Path, Path]) -> str:
@@ -37,13 +37,17 @@ class Unit:
 
 def read_units(build: Path) -> list[Unit]:
     """Returns the units of a build folder, as its compile_commands.json has them."""
-    # Names in a group's text start at the sources' root. Before CMake 4 they are whole.
-    root = Path(HOME.search((build / "CMakeCache.txt").read_text())[1])
     found = []
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        file = Path(entry["file"])
+        file, command = Path(entry["file"]), shlex.split(entry["command"])
         sources = [file]
         if file.is_relative_to(build) and file.is_file():
-            sources = [root / name for name in INCLUDED.findall(file.read_text())]
-        found.append(Unit(file, tuple(sources), tuple(shlex.split(entry["command"])), Path(entry["directory"])))
+            folders = [Path(option[2:]) for option in command if option.startswith("-I")]
+            sources = [find(name, folders) for name in INCLUDED.findall(file.read_text())]
+        found.append(Unit(file, tuple(sources), tuple(command), Path(entry["directory"])))
     return found
+
+
+def find(name: str, folders: list[Path]) -> Path:
+    """Returns the file that an #include means: the first of that name in the folders, or the name if it is whole."""
+    return next(Path(os.path.normpath(folder / name)) for folder in folders if (folder / name).is_file())

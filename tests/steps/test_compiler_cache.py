@@ -64,14 +64,41 @@ def test_what_was_compiled_with_a_pytorch_is_there_for_the_same_one_in_another_f
     assert misses_and_hits(tmp_path / "cache") == ("1", "1")
 
 
+def compile_in(build: Path, ending: str, folder: Path) -> None:
+    """Compiles the unit of a build folder whose object's name ends so, with another cache, and into another folder."""
+    env = os.environ | compiler_cache.environment(REPOSITORY) | {"CCACHE_DIR": str(folder / "cache")}
+    targets = subprocess.check_output(["ninja", "-t", "targets", "all"], cwd=build, text=True).splitlines()
+    [name] = [name for name, _, _ in (line.partition(": ") for line in targets) if name.endswith(ending)]
+    words = shlex.split(subprocess.check_output(["ninja", "-t", "commands", "-s", name], cwd=build, text=True))
+    assert words[words.index("-o") + 1] == name
+    words[words.index("-o") + 1], words[words.index("-MF") + 1] = str(folder / "made.o"), str(folder / "made.d")
+    subprocess.run(words if "ccache" in words[0] else ["ccache", *words], cwd=build, env=env, check=True)
+
+
 @pytest.mark.timeout(4000)
 def test_what_the_build_has_compiled_is_there_for_a_step(shop: Workshop, tmp_path: Path) -> None:
-    env = os.environ | compiler_cache.environment(REPOSITORY) | {"CCACHE_DIR": str(tmp_path / "cache")}
-    name = "openreg/csrc/CMakeFiles/torch_openreg.dir/Unity/unity_custom_ops_cxx.cxx.o"
     last = len(shop.ladder.steps) - 1
     for build in (REPOSITORY / "build" / "cmake", shop.site(last).with_name("src") / "build" / "cmake"):
-        words = shlex.split(subprocess.check_output(["ninja", "-t", "commands", "-s", name], cwd=build, text=True))
-        assert words[words.index("-o") + 1] == name
-        words[words.index("-o") + 1], words[words.index("-MF") + 1] = str(tmp_path / "made.o"), str(tmp_path / "made.d")
-        subprocess.run(words, cwd=build, env=env, check=True)
+        compile_in(build, "unity_custom_ops_cxx.cxx.o", tmp_path)
+    assert misses_and_hits(tmp_path / "cache") == ("1", "1")
+
+
+RELEASE = ["-DCMAKE_BUILD_TYPE=Release"]
+SANITIZED = ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1", "-DOPENREG_SANITIZE=thread"]
+
+
+@pytest.mark.parametrize(
+    ("projects", "options"),
+    [([".", "openreg/driver"], RELEASE), (["tests/contract/stress", "tests/backend/stress"], SANITIZED)],
+    ids=["whole and alone", "stress programs"],
+)
+def test_what_one_project_has_compiled_of_the_driver_is_there_for_another(
+    tmp_path: Path, projects: list[str], options: list[str]
+) -> None:
+    for project in projects:
+        build = REPOSITORY / "build" / f"cached-{project.replace('/', '-')}"  # as deep as others are
+        always = ["-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}", "-DOPENREG_WERROR=ON"]
+        command = ["cmake", "-S", REPOSITORY / project, "-B", build, *always, *options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        compile_in(build, "openreg_units/common_graph.cpp.o", tmp_path)
     assert misses_and_hits(tmp_path / "cache") == ("1", "1")

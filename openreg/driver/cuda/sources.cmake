@@ -9,5 +9,6 @@ add_custom_command(
     -P "${CMAKE_CURRENT_SOURCE_DIR}/cuda/embed.cmake"
   DEPENDS ${openreg_device_code} "${CMAKE_CURRENT_SOURCE_DIR}/cuda/embed.cmake")
 # A unit of its own, so that a kernel that changes costs no more than this file.
+target_sources(openreg_objects PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/cuda/source_files.cpp")
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/cuda/source_files.cpp PROPERTIES
-  SKIP_UNITY_BUILD_INCLUSION ON OBJECT_DEPENDS ${openreg_embedded} INCLUDE_DIRECTORIES "${CMAKE_CURRENT_BINARY_DIR}/embedded")
+  OBJECT_DEPENDS ${openreg_embedded} INCLUDE_DIRECTORIES "${CMAKE_CURRENT_BINARY_DIR}/embedded")

@@ -1,10 +1,9 @@
 # openreg_executor: the program that is a device of the driver process; and the same in Python.
 file(GLOB openreg_executor_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/process/executor/*.cpp")
-one_unit_a_folder(${openreg_executor_sources})
-add_executable(openreg_executor ${openreg_executor_sources} $<TARGET_OBJECTS:openreg_objects>)
+one_unit_a_folder(openreg_executor_units ${openreg_executor_sources})
+add_executable(openreg_executor ${openreg_executor_units} $<TARGET_OBJECTS:openreg_objects>)
 # Beside the library, where it is looked for.
 set_target_properties(openreg_executor PROPERTIES
-  UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_RELOCATABLE ON
   CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
   RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
   BUILD_RPATH "${openreg_here}"
