@@ -45,6 +45,7 @@ class Part(NamedTuple):
 
 
 WORKERS = ["-n", "2", "--dist", "loadgroup"]  # tests that share one long run share a process, too
+MORE_WORKERS = ["-n", "3", "--dist", "loadgroup"]  # for tests of which many wait more than they compute
 MINIMAL = "tests/backend/test_minimal_set.py"
 LONG = [
     *(
@@ -116,7 +117,7 @@ PARTS = [
     Part(
         "contract",
         "every entry of openreg.h, on the simulator",
-        ["tests/contract", "tests/mutants", "-m", "not sanitizer", *WORKERS],
+        ["tests/contract", "tests/mutants", "-m", "not sanitizer", *MORE_WORKERS],
         ["tests/contract", "tests/mutants", *LONG, *WORKERS],
     ),
     Part(

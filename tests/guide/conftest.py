@@ -25,10 +25,11 @@ def pages() -> list[Path]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives whichever test comes first the time to build the guide."""
-    for item in items:
-        if "site" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.timeout(900))
+    """Gives the first test the time to build the guide, and other processes what needs no guide meanwhile."""
+    needing = [item for item in items if "site" in getattr(item, "fixturenames", ())]
+    for item in needing:
+        item.add_marker(pytest.mark.timeout(900))
+    items[:] = [*needing[:1], *(item for item in items if item not in needing), *needing[1:]]
 
 
 @pytest.fixture(scope="session")

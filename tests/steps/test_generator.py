@@ -607,9 +607,9 @@ def test_no_binary_has_our_name(acme: Any) -> None:
         assert library.name.startswith("_C.") or "acme" in library.name
 
 
-# What a chip without queues, kernels and pinned memory has of step 10: random numbers that its generator seeds, memory
+# What a chip without queues, kernels and pinned memory has of step 09: random numbers that its generator seeds, memory
 # that is counted, a network that goes to the CPU for its operators, and says so.
-OF_STEP_10 = """
+OF_STEP_09 = """
 import torch, torch_acme
 from torch_acme.acme.device import our_own
 torch.manual_seed(3)
@@ -634,7 +634,7 @@ EDITS = {
 }
 
 
-def test_climbing_from_step_04_to_10_is_a_merge_that_keeps_the_readers_edits(acme: Any, tmp_path: Path) -> None:
+def test_climbing_from_step_04_to_09_is_a_merge_that_keeps_the_readers_edits(acme: Any, tmp_path: Path) -> None:
     project, *_, build = acme
     for path, (where, text) in EDITS.items():
         file = project / path
@@ -645,7 +645,8 @@ def test_climbing_from_step_04_to_10_is_a_merge_that_keeps_the_readers_edits(acm
             line = next(line for line in before.splitlines(keepends=True) if line.startswith(where.rstrip("\n")))
             file.write_text(before.replace(line, text if where == "version =" else text + line))
     git(project, "commit", "--all", "--quiet", "--message", "ours")
-    done = command("acme", "--step", "10", "--out", project)  # the vendor's files are those of the first time
+    # Not to 10: its many operators take long to compile, and a merge has nothing new to do with them.
+    done = command("acme", "--step", "09", "--out", project)  # the vendor's files are those of the first time
     assert done.returncode == 0, done.stderr
     git(project, "merge", "--quiet", "--no-edit", "generated")
     for path, (_, text) in EDITS.items():
@@ -654,7 +655,7 @@ def test_climbing_from_step_04_to_10_is_a_merge_that_keeps_the_readers_edits(acm
     site = build("climbed", kind="Debug")
     done = ran(site, "-c", TRAINING, where=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    done = ran(site, "-c", OF_STEP_10, where=tmp_path)
+    done = ran(site, "-c", OF_STEP_09, where=tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     missing, kept = done.stdout.splitlines()
     assert "TODO: DeviceGetStreamPriorityRange, in driver/acme/streams_and_events.cpp" in missing
