@@ -286,3 +286,29 @@ def test_code_for_narrower_vectors_and_for_none_gives_the_same_numbers(bits: int
         check(compute, numbers(30, 41), rtol=2e-3, atol=1e-5)
         source = Source(lambda x: x.exp() + 1, torch.ones(100, device="openreg"))
     assert ("at::vec::Vectorized" in source.text) == (bits == 256)
+
+
+@pytest.mark.parametrize("bits", [None, 256, 1])
+def test_a_tile_adds_to_scattered_places(bits: int | None) -> None:
+    def add(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(70, 40, device=x.device).scatter_add(1, i, x.t() * 2)
+
+    x, i = numbers(50, 70), numbers(70, 50).mul(100).long() % 40
+    with torch._inductor.config.patch({"cpp.simdlen": bits}):
+        check(add, x, i)
+        source = Source(add, x.to("openreg"), i.to("openreg"))
+    assert "atomic_add" in source.text and ("x0_inner" in source.text) == (bits != 1)
+
+
+def test_threads_of_the_device_add_to_one_place_where_the_host_has_one_thread() -> None:
+    def count(i: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(8, device=i.device).index_add(0, i, torch.ones(len(i), device=i.device))
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # torchrun asks for that, too
+    try:
+        source = Source(count, (torch.arange(1 << 20) % 8).to("openreg"))
+    finally:
+        torch.set_num_threads(threads)
+    assert "atomic_add" in source.text
+    close(source.result, torch.full((8,), float(1 << 17)))

@@ -10,6 +10,7 @@ import sympy
 import torch
 from torch._inductor.codegen.common import BracesBuffer
 from torch._inductor.codegen.cpp import (
+    CppKernel,
     CppKernelProxy,
     CppTile2DKernel,
     CppVecKernel,
@@ -27,6 +28,7 @@ from . import config
 
 BEGIN, END = sympy.symbols("begin end", integer=True)
 ELEMENTS_OF_A_PIECE = 16384  # fewer are not worth another thread
+SEVERAL = 2  # threads. With one, Inductor would add to a place without an atomic operation; no more hangs on it.
 
 
 @cache
@@ -63,6 +65,17 @@ class VectorKernel(CppVecKernel):
 class TileKernel(CppTile2DKernel, VectorKernel):
     """Inductor's loops over tiles of two dimensions, which it takes to be loops over vectors."""
 
+    def store(self, name: str, index: sympy.Expr, value: CppCSEVariable, mode: str | None = None) -> None:
+        """Stores a row of the tile, or adds it to what is there.
+
+        Inductor's own moves the index on to the row, and where it adds atomically, ``index_expr`` does so again
+        (https://github.com/pytorch/pytorch/issues/191837).
+        """
+        if mode == "atomic_add" and not self.need_vec_transpose(self.rename_indexing(index)):
+            CppVecKernel.store(self, name, index, value if value.is_vec else self.broadcast(value), mode)
+        else:
+            super().store(name, index, value, mode)
+
 
 # LITERALINCLUDE END: COMPILED OPERATIONS
 
@@ -86,6 +99,10 @@ class Loops(CppKernelProxy):
 
 class Kernel(KernelGroup):
     """One kernel of the device, which is a module of its own."""
+
+    def new_kernel(self, cls: type[CppKernel], *args: object) -> CppKernel:
+        """Begins loops that several threads share, whatever torch.get_num_threads() says: those are the CPU's."""
+        return cls(self.args, SEVERAL, *args)
 
     def finalize_kernel(self, kernel: CppKernelProxy, nodes: Sequence[BaseSchedulerNode]) -> None:
         """Writes a nest of loops. The device's threads share the outermost, unless it is a reduction."""
