@@ -9,7 +9,7 @@ import torch
 import torch_openreg  # noqa: F401
 from torch import nn
 
-from .compile_checks import check, compiled, error, kernels_of, numbers
+from .compile_checks import Source, check, compiled, error, kernels_of, numbers
 
 pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
 
@@ -118,6 +118,20 @@ def test_a_few_long_rows_and_a_few_long_columns() -> None:
             double=True,
             rtol=2e-5,
         )
+
+
+@pytest.mark.parametrize("bits", [None, 256])
+@pytest.mark.parametrize("rest", [2, 5])
+def test_a_tile_with_a_loop_between_its_two_writes_no_more_than_there_is(rest: int, bits: int | None) -> None:
+    def reduce(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        return (x * y * z.t()[:, None]).permute(1, 0, 2).sum(-1)
+
+    size = 64 + rest
+    x, y, z = numbers(size, 5, 70), numbers(size, 5, 70, seed=1), numbers(70, size)
+    with torch._inductor.config.patch({"cpp.simdlen": bits}):
+        check(reduce, x, y, z, rtol=1e-4)
+        source = Source(reduce, x.to("openreg"), y.to("openreg"), z.to("openreg"))
+    assert "_inner" in source.text and "_acc0" in source.text
 
 
 @pytest.mark.parametrize("special", [float("inf"), float("nan")])

@@ -16,6 +16,7 @@ from torch._inductor.codegen.cpp import (
     CppVecKernel,
     CppVecOverrides,
     KernelGroup,
+    LoopLevel,
     ParallelDepth,
 )
 from torch._inductor.codegen.cpp_utils import CppCSEVariable, cexpr_index
@@ -91,6 +92,17 @@ class Loops(CppKernelProxy):
         super().__init__(kernel_group)
         if not has_vector_mathematics():
             self.picked_vec_isa = None
+
+    def aggregate_reduction_buffers(self, inner_reduces: bool, outer: LoopLevel | None) -> None:
+        """Joins what the loops over whole vectors, and over what is left at the end, store of a reduction.
+
+        Inductor asks the loop behind the outer of two tiled ones whether it reduces. That may be a third loop between
+        them, and then what is left is stored as a whole vector (https://github.com/pytorch/pytorch/issues/196681).
+        """
+        first = self.kernels[0]
+        if isinstance(first, TileKernel):
+            inner_reduces = [self.loop_nest.loops[it].is_reduction for it in first.tiling_indices] == [False, True]
+        super().aggregate_reduction_buffers(inner_reduces, outer)
 
     def decide_parallel_depth(self, max_parallel_depth: ParallelDepth, threads: int) -> ParallelDepth:
         """No loop is OpenMP's. :meth:`Kernel.finalize_kernel` hands the outermost to the device."""
