@@ -300,6 +300,31 @@ def test_a_tile_adds_to_scattered_places(bits: int | None) -> None:
     assert "atomic_add" in source.text and ("x0_inner" in source.text) == (bits != 1)
 
 
+@pytest.mark.parametrize("bits", [None, 256])
+def test_a_tile_leaves_all_its_rows_for_the_next_loop(bits: int | None) -> None:
+    def center(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        z = x.t() + y
+        for number in range(40):  # so many that Inductor keeps what comes out
+            z = z * 0.9 + 0.1 * (number % 3)
+        return z - z.mean(-1, keepdim=True)
+
+    x, y = numbers(40, 67), numbers(67, 40)
+    with torch._inductor.config.patch({"cpp.simdlen": bits}):
+        check(center, x, y, rtol=1e-4)
+        source = Source(center, x.to("openreg"), y.to("openreg"))
+    assert "_inner" in source.text and "_acc0" in source.text
+
+
+def test_a_softmax_of_what_was_written_into_in_the_same_function_is_compiled() -> None:
+    def mask(x: torch.Tensor) -> torch.Tensor:
+        row = torch.arange(8, device=x.device)
+        mask = torch.full((8, 8), -10000.0, device=x.device)
+        mask[row[None], row[:, None]] = 0
+        return torch.softmax(x + mask, -1)
+
+    check(mask, numbers(8, 8))
+
+
 def test_threads_of_the_device_add_to_one_place_where_the_host_has_one_thread() -> None:
     def count(i: torch.Tensor) -> torch.Tensor:
         return torch.zeros(8, device=i.device).index_add(0, i, torch.ones(len(i), device=i.device))

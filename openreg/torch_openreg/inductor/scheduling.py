@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch._inductor import config
 from torch._inductor.codegen.common import BackendFeature
-from torch._inductor.codegen.cpp import CppScheduling
+from torch._inductor.codegen.cpp import CppScheduling, OuterLoopFusedSchedulerNode
 from torch._inductor.scheduler import BaseSchedulerNode, Scheduler
 from torch._inductor.utils import Placeholder, get_fused_kernel_name
 from torch._inductor.virtualized import V
@@ -46,6 +46,30 @@ class Scheduling(CppScheduling):
     def can_fuse_horizontal(self, node1: BaseSchedulerNode, node2: BaseSchedulerNode) -> bool:
         """Whether one may be computed in the loops of the other, which it does not read."""
         return _fit(node1, node2) and super().can_fuse_horizontal(node1, node2)
+
+    def can_fuse_vertical_outer_loop(self, node1: BaseSchedulerNode, node2: BaseSchedulerNode) -> bool:
+        """Whether two nests of loops may share their outer loops.
+
+        Not behind one that writes into a tensor: Inductor looks for its readers by the name it has afterwards, and they
+        have the name from before (https://github.com/pytorch/pytorch/issues/188228).
+        """
+        writes = any(output.get_mutations() for output in node1.get_outputs())
+        return not writes and super().can_fuse_vertical_outer_loop(node1, node2)
+
+    def codegen_outer_loop_node(self, node: OuterLoopFusedSchedulerNode) -> None:
+        """Writes loops that share their outer loops.
+
+        What one of the inner loops leaves for the next, Inductor keeps in a buffer for one row. Outer loops whose steps
+        are whole vectors have several rows at a time (https://github.com/pytorch/pytorch/issues/185702).
+        """
+        fits = node.check_outer_fusion_loop_level_attr
+
+        def fits_one_row(kernels: list[Loops], depth: int) -> bool:
+            steps = {loop.steps for kernel in kernels for loop in kernel.loop_nest.loops[:depth]}
+            return fits(kernels, depth) and (steps == {1} or not V.local_buffer_context.local_buffers)
+
+        node.check_outer_fusion_loop_level_attr = fits_one_row
+        super().codegen_outer_loop_node(node)
 
     def codegen_node(self, node: BaseSchedulerNode) -> None:
         """Writes the loops of a fused node."""
