@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import importlib.util
 import os
@@ -13,12 +14,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tools"))
 import compiler_cache  # noqa: E402
+import remembered  # noqa: E402
 
 os.environ |= compiler_cache.environment(ROOT)
-# For torch.compile, here and in the programs that tests run: what one run has compiled, the next one finds; and no
-# processes that compile, which each of pytest's would start for itself, beside those that the processors are busy with.
+# For torch.compile, here and in the programs that tests run. Each run generates its code, and finds compiled what
+# another has generated alike for such a processor. It starts no processes that compile: each of pytest's would,
+# beside those that the processors are busy with.
+INDUCTOR = remembered.CACHE / "inductor" / hashlib.sha256(remembered.processor().encode()).hexdigest()[:16]
+remembered.forget_old(INDUCTOR.parent)
 os.environ |= {
-    "TORCHINDUCTOR_CACHE_DIR": str(ROOT / "build" / "inductor"),
+    "TORCHINDUCTOR_CACHE_DIR": str(INDUCTOR),
+    "TORCHINDUCTOR_FX_GRAPH_CACHE_DEFAULT": "0",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
 }
 

@@ -1,6 +1,7 @@
 """Lets the compiler cache find for one folder what was compiled in another: steps, wheels and tests build alike."""
 
 import shutil
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,3 +24,8 @@ def environment(base: Path | str) -> dict[str, str]:
     if torch := find_spec("torch"):
         settings["CCACHE_EXTRAFILES"] = str(Path(torch.submodule_search_locations[0]) / "version.py")
     return settings | {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in ("C", "CXX")}
+
+
+def environment_of_temporary_folders() -> dict[str, str]:
+    """The variables for what a test builds in its folder, which has another name in each run and the same in it."""
+    return environment(tempfile.gettempdir())

@@ -6,6 +6,7 @@ So only changes cost time, in a fresh clone, too. Delete the folder to forget.
 import contextlib
 import hashlib
 import os
+import platform
 import re
 import time
 from collections.abc import Iterable
@@ -48,11 +49,24 @@ def stamp(kind: str, words: Iterable[str], files: Iterable[Path]) -> Path:
     return CACHE / kind / digest.hexdigest()
 
 
+@cache
+def processor() -> str:
+    """Returns what tells a kind of processor from others: compilers and PyTorch choose instructions by it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.machine())
+
+
+def forget_old(folder: Path) -> None:
+    """Makes a folder of the cache, or removes what is old from it and from those in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # another process has been faster
+            if old.is_file() and old.stat().st_mtime < time.time() - KEPT:
+                old.unlink()
+
+
 def remember(found: Path, text: str) -> None:
     """Leaves a stamp; the text is for whoever asks again, or looks into the cache. Old stamps of its kind go away."""
-    found.parent.mkdir(parents=True, exist_ok=True)
-    for old in found.parent.iterdir():
-        with contextlib.suppress(OSError):  # another process has been faster
-            if old.stat().st_mtime < time.time() - KEPT:
-                old.unlink()
+    forget_old(found.parent)
     found.write_text(text + "\n", encoding="utf-8")

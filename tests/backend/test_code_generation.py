@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import compiler_cache
 import pytest
 import torch_openreg
 import yaml
@@ -33,10 +34,11 @@ def call(*command: str | Path, cwd: Path, **env: str) -> subprocess.CompletedPro
     """Runs a program of this environment."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     paths = os.pathsep.join([env.pop("site", ""), str(SITE)]).strip(os.pathsep)
+    settings = {"PATH": path, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         [str(it) for it in command],
         cwd=cwd,
-        env=os.environ | {"PATH": path, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"} | env,
+        env=os.environ | compiler_cache.environment_of_temporary_folders() | settings | env,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -7,6 +7,7 @@ after thread of each block. So what is tested is the code, and not how a GPU ord
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,26 @@ def work(env: dict[str, str], *arguments: str | Path) -> None:
     command = [sys.executable, WORKER, *arguments]
     done = subprocess.run(command, env=others | env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+
+
+@pytest.mark.skipif(not shutil.which("ccache"), reason="needs ccache")
+def test_what_one_run_has_compiled_another_finds(gpu: dict[str, str], tmp_path: Path) -> None:
+    compiler = tmp_path / "compiler"
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        folders = {"TMPDIR": str(tmp_path / name), "XDG_CACHE_HOME": str(tmp_path / name)}
+        done = subprocess.run(
+            [sys.executable, "-c", "import torch, torch_openreg; print(torch.ones(3, device='openreg').exp().cpu())"],
+            env=os.environ | gpu | folders | {"CCACHE_DIR": str(compiler)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == "tensor([2.7183, 2.7183, 2.7183])\n"
+    env = os.environ | {"CCACHE_DIR": str(compiler)}
+    printed = subprocess.check_output(["ccache", "--print-stats"], env=env, text=True)
+    counts = dict(line.split("\t") for line in printed.splitlines())
+    assert int(counts["cache_miss"]) == int(counts["direct_cache_hit"]) > 0
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import compiler_cache
 import pytest
 import torch_openreg
 
@@ -19,7 +20,8 @@ RECORDED = ROOT / "tests" / "recorded" / "boxed_logger.txt"
 def call(*command: str | Path, cwd: Path, **env: str) -> str:
     """Runs a program of this environment and returns what it prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    settings = {"PATH": path, "PYTHONPATH": str(SITE), "PYTHONDONTWRITEBYTECODE": "1"} | env
+    settings = compiler_cache.environment_of_temporary_folders() | {"PATH": path, "PYTHONPATH": str(SITE)}
+    settings |= {"PYTHONDONTWRITEBYTECODE": "1"} | env
     words = [str(it) for it in command]
     done = subprocess.run(words, cwd=cwd, env=os.environ | settings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import compiler_cache
 import pytest
 import torch
 import torch_openreg
@@ -48,7 +49,8 @@ def test_the_table_of_carriers_is_what_a_run_prints(tmp_path: Path) -> None:
     options = ["-GNinja", f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_CXX_FLAGS=-Werror"]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     site = str(Path(torch_openreg.__file__).resolve().parents[1])
-    env = os.environ | {"PATH": path, "PYTHONPATH": site, "NOTED": str(tmp_path / "libnoted.so")}
+    env = os.environ | compiler_cache.environment_of_temporary_folders()
+    env |= {"PATH": path, "PYTHONPATH": site, "NOTED": str(tmp_path / "libnoted.so")}
     for command in (
         ["cmake", "-S", str(EXAMPLE), "-B", str(tmp_path), *options],
         ["cmake", "--build", str(tmp_path)],

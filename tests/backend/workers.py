@@ -24,7 +24,7 @@ import torch_openreg
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1] / "tools"))
-from remembered import remember, shared_by_tests, stamp  # noqa: E402
+from remembered import processor, remember, shared_by_tests, stamp  # noqa: E402
 
 WORKERS = 2
 SECONDS_PER_ENTRY = 60
@@ -155,7 +155,7 @@ def entries_remembered(folders: pytest.TempPathFactory, content: Callable[[], bo
         choose: Callable[[list[str]], list[str]] = lambda names: names,
     ) -> dict[str, Result]:
         ours = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("OPENREG_")]
-        words = [program, *arguments, sys.version, torch.__version__, *ours]
+        words = [program, *arguments, sys.version, torch.__version__, processor(), *ours]
         known = stamp("entries", words, what_entries_depend_on())
         if known.is_file() and "--all" not in arguments:
             return {name: Result(*it) for name, it in json.loads(known.read_text(encoding="utf-8")).items()}

@@ -479,7 +479,7 @@ def own_tests(
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "OPENREG_"))}
     built = try_out.alone(project, site) if site else {"PYTHONPATH": "", try_out.AUTOLOAD: "0"}
-    environment |= built | (more or {})
+    environment |= CACHE | built | (more or {})
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *options],
         cwd=project,

@@ -275,7 +275,7 @@ def test_a_whole_run_over_stand_ins_is_recorded_part_by_part(stub: dict[str, str
 
 def test_an_operator_is_measured_in_turns_with_another_device(part, stub: dict[str, str]) -> None:
     operators = part("operators")
-    env = stub | {"OPENREG_CUDA_CUBLAS": str(build_cublas(Path(stub["TMPDIR"])))}
+    env = stub | {"OPENREG_CUDA_CUBLAS": str(build_cublas(Path(stub["TMPDIR"]))), "CCACHE_DISABLE": "1"}
     measuring = operators.Measuring(sys.executable, env)
     try:
         both = [operators.Side(measuring, "openreg"), operators.Side(measuring, "cpu")]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 import compiler_cache
 
 VENDOR = Path(__file__).resolve().parents[2] / "examples" / "acme"
-# A test's folder has another name in each run. What is compiled there is the same.
-CACHE = compiler_cache.environment(tempfile.gettempdir())
+CACHE = compiler_cache.environment_of_temporary_folders()
 
 
 def call(*line: str | Path, **settings: str) -> str:

@@ -201,20 +201,21 @@ EXPORT int nvrtcCompileProgram(Program* program, int count, const char* const* o
   });
   writeMissing(folder, program->headers);
   std::ofstream(folder + "/source.cpp") << kBefore << program->text << kBehind;
-  const char* compiler = std::getenv("CXX");
-  std::string command = std::string(compiler != nullptr ? compiler : "c++") +
-                        " -std=c++20 -O1 -fwrapv -fcx-fortran-rules -ffp-contract=off -w -fPIC -shared -I" + folder +
+  // In its folder, by names that begin there: so the compiler cache finds what was compiled in another.
+  const char* compiler = std::getenv("OPENREG_STUB_CXX");
+  const std::string cxx = compiler != nullptr ? compiler : "c++";
+  std::string command = "cd " + folder + " && exec 2> log && " + cxx +
+                        " -std=c++20 -O1 -fwrapv -fcx-fortran-rules -ffp-contract=off -w -fPIC -I. -MD" +
                         " -DWAITS=" + (waits ? "1" : "0");
   for (int i = 0; i < count; ++i) {
     if (std::string(options[i]).starts_with("-DOPENREG_")) {
       command += " '" + std::string(options[i]) + "'";
     }
   }
-  const std::string library = folder + "/kernel.so";
-  command += " " + folder + "/source.cpp -o " + library + " 2> " + folder + "/log";
+  command += " -c source.cpp -o kernel.o && " + cxx + " -shared kernel.o -o kernel.so";
   const int result = std::system(command.c_str());
   std::ifstream log(folder + "/log");
-  program->result = result == 0 ? library : std::string(std::istreambuf_iterator<char>(log), {});
+  program->result = result == 0 ? folder + "/kernel.so" : std::string(std::istreambuf_iterator<char>(log), {});
   return result == 0 ? 0 : 6;
 }
 

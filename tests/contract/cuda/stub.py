@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -38,9 +39,21 @@ def build_cublas(folder: Path) -> Path:
     return out
 
 
+def compiler(cache: str | None) -> dict[str, str]:
+    """How kernels are compiled: a run finds in the compiler cache, if there is one, what another has compiled."""
+    command = os.environ.get("CXX", "c++")
+    if not cache:
+        return {"OPENREG_STUB_CXX": command}
+    return {
+        "OPENREG_STUB_CXX": f"{cache} {command}",
+        "CCACHE_DIR": subprocess.check_output([cache, "--get-config", "cache_dir"], text=True).strip(),
+        "CCACHE_SLOPPINESS": "include_file_ctime,include_file_mtime",  # the headers are written only then
+    }
+
+
 def environment(folder: Path) -> dict[str, str]:
     """Builds all three; returns what makes a process take them for a GPU. What is compiled stays in the folder."""
-    return {
+    return compiler(shutil.which("ccache")) | {
         "OPENREG_DRIVER": "cuda",
         "OPENREG_CUDA": "devices=2",
         "OPENREG_CUDA_LIBRARY": str(build_libcuda(folder)),
