@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import torch
 import torch_openreg  # noqa: F401
 from torch._dynamo.utils import counters
 
-from .compile_checks import close, compiled, numbers
+from .compile_checks import Source, close, compiled, numbers
 from .conftest import ProgramFunction
 
 pytestmark = [pytest.mark.kernels, pytest.mark.timeout(300)]  # a busy machine compiles for minutes
@@ -47,6 +48,13 @@ def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return torch.softmax(x.exp() * 3.75, -1).sum(0), torch.rand_like(x)
 
 
+@pytest.fixture(autouse=True)
+def cache_of_graphs() -> Iterator[None]:
+    """Turns on what is off in all other tests, which are to generate their code."""
+    with torch._inductor.config.patch(fx_graph_cache=True):
+        yield
+
+
 def graphs_found() -> tuple[int, int]:
     """Of the cache of graphs: hits and misses since the last call."""
     found = counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"]
@@ -57,18 +65,19 @@ def graphs_found() -> tuple[int, int]:
 def test_another_process_finds_all_of_it_for_the_other_driver_too(program: ProgramFunction) -> None:
     other = "sim" if os.environ.get("OPENREG_DRIVER") == "process" else "process"
     compiled(function)(torch.ones(30, 40, device="openreg", requires_grad=True))[0].sum().backward()
-    said = program(FIND, timeout=250, OPENREG_DRIVER=other)
+    said = program(FIND, timeout=250, OPENREG_DRIVER=other, TORCHINDUCTOR_FX_GRAPH_CACHE="1")
     found, kernels = said.splitlines()[:2]
     assert found == "1 0 []"
     fused = [it.startswith("openreg_fused_") for it in kernels.split()]
     assert sum(fused) >= 2 and fused.count(False) == 1  # the seed of the random numbers
 
 
-def test_code_that_another_version_of_the_generator_wrote_is_not_found() -> None:
+@pytest.mark.parametrize("what", ["source", "processor"])
+def test_code_of_another_version_of_the_generator_or_for_another_processor_is_not_found(what: str) -> None:
     from torch_openreg.inductor import config
 
     def function(x: torch.Tensor) -> torch.Tensor:
-        return x.cos() + 41
+        return x.cos() + 41 + len(what)
 
     with torch._functorch.config.patch(enable_autograd_cache=False):
         x = torch.ones(9, device="openreg")
@@ -76,13 +85,24 @@ def test_code_that_another_version_of_the_generator_wrote_is_not_found() -> None
         graphs_found()
         compiled(function)(x)
         assert graphs_found() == (1, 0)
-        with config.patch(source=uuid.uuid4().hex):
+        with config.patch({what: uuid.uuid4().hex}):
             compiled(function)(x)
             assert graphs_found() == (0, 1)
-    with config.patch(source=uuid.uuid4().hex):  # nor in the cache of what autograd makes of graphs
+    with config.patch({what: uuid.uuid4().hex}):  # nor in the cache of what autograd makes of graphs
         counters.clear()
         compiled(function)(x)
         assert counters["aot_autograd"]["autograd_cache_hit"] == 0
+
+
+def test_a_library_is_not_found_that_was_compiled_for_another_processor(program: ProgramFunction) -> None:
+    from torch_openreg.inductor import config
+
+    asked = "from torch_openreg.inductor import config\nprint(config.processor)"
+    assert program(asked).strip() == config.processor
+    narrow = program(asked, ATEN_CPU_CAPABILITY="default").strip()  # no vectors
+    assert narrow != config.processor
+    with config.patch(processor=narrow):  # the key of a library is its text
+        assert narrow[:16] in Source(lambda x: x.sin() + 5, torch.ones(7, device="openreg")).text
 
 
 def test_the_version_of_the_generator_is_that_of_its_files(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 import hashlib
 import pathlib
+import platform
 import sys
 
 import torch.utils._config_module
+from torch._inductor.cpu_vec_isa import pick_vec_isa
 
 
 # LITERALINCLUDE START: COMPILE CACHE KEY
@@ -15,11 +17,22 @@ def _digest(*patterns: str) -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
+def _processor() -> str:
+    """What tells a kind of processor from others: how wide its vectors are here, and all that it can do."""
+    told = pathlib.Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    able = next((line for line in lines if line.startswith(("flags", "Features"))), platform.machine())
+    return hashlib.sha256(f"{pick_vec_isa()} {able}".encode()).hexdigest()
+
+
 # What each kernel includes: its path; and what it and the headers beside it say, by which a library is found again.
 frame: str = str(pathlib.Path(__file__).parents[1] / "include" / "compiled_frame.h")
 headers: str = _digest("include/*.h")
 # Of all that generates. A cached graph is text that these files have made. Once they change, it must not be found.
 source: str = _digest("include/*.h", "inductor/*.py")
+# A graph's loops are written for vectors of one width, and -march=native is the same option on each machine. Somebody's
+# home, with the cache in it, is often that of several machines.
+processor: str = _processor()
 
 torch.utils._config_module.install_config_module(sys.modules[__name__])
 # LITERALINCLUDE END: COMPILE CACHE KEY

@@ -141,7 +141,7 @@ class Kernel(KernelGroup):
             return ""
         parameters, _, _ = self.args.cpp_argdefs()
         code = BracesBuffer()
-        code.writeline(f"#include <{config.frame}>  // {config.headers[:16]}")
+        code.writeline(f"#include <{config.frame}>  // {config.headers[:16]} {config.processor[:16]}")
         code.writeline(f"static void kernel({', '.join(['orKernelContext* context', *parameters])})")
         with code.indent():
             for old, new in self.args.aliases():
