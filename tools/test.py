@@ -82,11 +82,13 @@ LONG = [
     ),
     *("-m", "not sanitizer"),
 ]
-# What holds for each operator is the same on each driver: it is about kernels, which both run.
+# What holds for each operator is the same on each driver: it is about kernels, which both run. So is the code that
+# the compiler makes of a model.
 BREADTH = [
     f"--ignore=tests/backend/test_{name}.py"
     for name in (
         "compile_maths",
+        "compile_models",
         "compile_networks",
         "compile_reductions",
         "compile_samples",
@@ -94,6 +96,7 @@ BREADTH = [
         "edge_values",
         "fake_tensors",
         "half_a_compiler",
+        "kernels",
         "minimal_set",
         "native_calls",
         "operator_errors",
@@ -155,11 +158,13 @@ PARTS = [
             "--ignore=tests/backend/test_missing_entries.py",
             # They run on both drivers by themselves, or ask none.
             "--ignore=tests/backend/test_autoload.py",
+            "--ignore=tests/backend/test_beside.py",
             "--ignore=tests/backend/test_code_generation.py",
             "--ignore=tests/backend/test_digits.py",
             "--ignore=tests/backend/test_registration.py",
             "--ignore=tests/backend/test_replacing_operators.py",
             "--ignore=tests/backend/test_reset.py",
+            "--deselect=tests/backend/test_doctor.py::test_a_probe_sees_that_its_mechanism_is_broken",
             "tests/backend",
             *BREADTH,
             "-m",

@@ -315,6 +315,14 @@ def test_a_tile_leaves_all_its_rows_for_the_next_loop(bits: int | None) -> None:
     assert "_inner" in source.text and "_acc0" in source.text
 
 
+def test_places_that_are_counted_from_the_end_are_in_the_tensor() -> None:
+    def turn(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return (x.t() + y.t()).t().flatten().repeat_interleave(2).flip(0)
+
+    for dynamic in (False, True):  # with sizes that are variables, what they divide is left out of an index
+        check(turn, numbers(6, 8), numbers(6, 8, seed=1), dynamic=dynamic)
+
+
 def test_a_softmax_of_what_was_written_into_in_the_same_function_is_compiled() -> None:
     def mask(x: torch.Tensor) -> torch.Tensor:
         row = torch.arange(8, device=x.device)

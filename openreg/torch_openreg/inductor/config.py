@@ -30,8 +30,8 @@ frame: str = str(pathlib.Path(__file__).parents[1] / "include" / "compiled_frame
 headers: str = _digest("include/*.h")
 # Of all that generates. A cached graph is text that these files have made. Once they change, it must not be found.
 source: str = _digest("include/*.h", "inductor/*.py")
-# A graph's loops are written for vectors of one width, and -march=native is the same option on each machine. Somebody's
-# home, with the cache in it, is often that of several machines.
+# A graph's loops are written for vectors of one width, and -march=native is the same option on each machine. A cache
+# may be that of several machines, as a home is.
 processor: str = _processor()
 
 torch.utils._config_module.install_config_module(sys.modules[__name__])

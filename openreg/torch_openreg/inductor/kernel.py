@@ -24,6 +24,7 @@ from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 from torch._inductor.scheduler import BaseSchedulerNode
 from torch._inductor.utils import Placeholder
 from torch._inductor.virtualized import V
+from torch.utils._sympy.functions import FloorDiv, ModularIndexing, PythonMod
 
 from . import config
 
@@ -114,7 +115,10 @@ class Kernel(KernelGroup):
 
     def new_kernel(self, cls: type[CppKernel], *args: object) -> CppKernel:
         """Begins loops that several threads share, whatever torch.get_num_threads() says: those are the CPU's."""
-        return cls(self.args, SEVERAL, *args)
+        kernel = cls(self.args, SEVERAL, *args)
+        inductors = kernel.rename_indexing
+        kernel.rename_indexing = lambda index: _floored(inductors(index))
+        return kernel
 
     def finalize_kernel(self, kernel: CppKernelProxy, nodes: Sequence[BaseSchedulerNode]) -> None:
         """Writes a nest of loops. The device's threads share the outermost, unless it is a reduction."""
@@ -158,6 +162,20 @@ class Kernel(KernelGroup):
         wrapper.generate_kernel_call(kernel_name, arguments, triton=False, arg_types=types, device=torch.device("cpu"))
 
     # LITERALINCLUDE END: COMPILED FRAME
+
+
+def _floored(index: sympy.Expr | list[sympy.Expr]) -> sympy.Expr | list[sympy.Expr]:
+    """An index whose remainders are Python's, with which Inductor reckons.
+
+    It leaves out what a divisor divides, and the rest may be below zero. A remainder of C++ is then below zero, too: a
+    place in front of the tensor (https://github.com/pytorch/pytorch/issues/190765).
+    """
+    if isinstance(index, list):
+        return index  # of indices that were renamed one by one
+    return index.replace(
+        lambda it: isinstance(it, ModularIndexing) and not it.args[0].is_nonnegative,
+        lambda it: PythonMod(FloorDiv(it.args[0], it.args[1]), it.args[2]),
+    )
 
 
 def _on_device(argument: str) -> str:
