@@ -15,6 +15,6 @@ def chain(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 x, y = torch.randn(64, 64, device="openreg"), torch.randn(64, 64, device="openreg")
 # Without vectors, whose width is the processor's: so it is the same text everywhere.
 _, (code,) = run_and_get_code(torch.compile(chain, options={"cpp.simdlen": 1}), x, y)
-code = re.sub(r"(compiled_frame\.h>  // )\w+", r"\1...", code)
+code = re.sub(r"(compiled_frame\.h>  // )[\w ]+", r"\1...", code)
 print(re.search(r"(?ms)^openreg_fused.*?^'''\)", code)[0])
 print(re.search(r"(?ms)^    def call\(.*?^        return.*?$", code)[0])
