@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -108,3 +109,17 @@ def test_no_error_comes_of_indices_that_are_right_and_divisors_that_are_not_zero
     with torch.openreg.no_fallback():
         close(compiled(function, fullgraph=True)(*on("openreg", (x, i))), function(x, i))
     torch.openreg.synchronize()
+
+
+def test_without_a_compiler_the_error_says_so(program: ProgramFunction, tmp_path: Path) -> None:
+    code = """
+import torch, torch_openreg
+for _ in range(2):  # the second time, too, when the backend for Inductor has been looked for before
+    try:
+        torch.compile(lambda x: x.sin() + 1)(torch.ones(3, device="openreg"))
+    except Exception as error:
+        print(" ".join(str(error).split()))
+"""
+    said = program(code, CXX="/no/such/compiler", TORCHINDUCTOR_CACHE_DIR=str(tmp_path)).splitlines()
+    assert len(said) == 2, said
+    assert all("No working C++ compiler found" in line and "/no/such/compiler" in line for line in said), said

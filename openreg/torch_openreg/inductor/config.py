@@ -6,6 +6,7 @@ import platform
 import sys
 
 import torch.utils._config_module
+from torch._inductor import exc
 from torch._inductor.cpu_vec_isa import pick_vec_isa
 
 
@@ -22,7 +23,11 @@ def _processor() -> str:
     told = pathlib.Path("/proc/cpuinfo")
     lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
     able = next((line for line in lines if line.startswith(("flags", "Features"))), platform.machine())
-    return hashlib.sha256(f"{pick_vec_isa()} {able}".encode()).hexdigest()
+    try:
+        vectors = str(pick_vec_isa())
+    except exc.InvalidCxxCompiler:
+        vectors = ""  # without a compiler no graph is compiled, and whoever compiles one is told so then
+    return hashlib.sha256(f"{vectors} {able}".encode()).hexdigest()
 
 
 # What each kernel includes: its path; and what it and the headers beside it say, by which a library is found again.

@@ -116,6 +116,7 @@ class Kernel(KernelGroup):
     def new_kernel(self, cls: type[CppKernel], *args: object) -> CppKernel:
         """Begins loops that several threads share, whatever torch.get_num_threads() says: those are the CPU's."""
         kernel = cls(self.args, SEVERAL, *args)
+        # In the object and not in a subclass: Inductor asks whether a type is CppKernel, loops over single elements.
         inductors = kernel.rename_indexing
         kernel.rename_indexing = lambda index: _floored(inductors(index))
         return kernel
